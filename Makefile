@@ -1,0 +1,35 @@
+# make demo and make test need nothing but Python >= 3.11 and pip: they set .venv up by themselves.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint format bench coverage clean
+
+demo: .venv/ready
+	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
+
+test: .venv/ready
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/lexical.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/intervals.py
+
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dialoscope needs Python 3.11 or newer; name one with make PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

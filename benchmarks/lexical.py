@@ -1,0 +1,167 @@
+"""Reply-level lexical metrics against sacreBLEU and rouge-score, in one run, on the same pairs.
+
+    python benchmarks/lexical.py [--pairs 30000]
+
+Both sides start from strings in memory and end with a score for each reply. Ours are BLEU-1..4,
+ROUGE-1..4, -L and -W, Distinct-1 and -2 and #words, through `dialoscope.evaluate`; theirs are sacreBLEU's
+sentence score and rouge-score's ROUGE-1..4 and -L, which is all they have. The scores that both have must
+be equal. The pairs are the rated ones with references of the shared corpora (DIALOSCOPE_CORPORA), each copy
+made different by a word, or synthetic ones of the same lengths.
+"""
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics import BLEU
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+import dialoscope as ds
+
+T = TypeVar("T")
+
+BAR, GOAL = 4.0, 8.0
+METRICS = ("bleu:order=1/2/3/4", "rouge:order=1/2/3/4/l/w", "distinct:n=1/2", "words")
+RATED = (
+    "grade/grade_*.jsonl",
+    "usr_personachat/data.jsonl",
+    "fbd/fbd_dailyz.jsonl",
+    "fbd/fbd_personaz.jsonl",
+)
+PEER_ROUGE = {
+    "rouge-1": "rouge1",
+    "rouge-2": "rouge2",
+    "rouge-3": "rouge3",
+    "rouge-4": "rouge4",
+    "rouge-l": "rougeL",
+}
+
+
+class Pair(NamedTuple):
+    """Two texts to compare."""
+
+    reply: str
+    reference: str
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=30_000)
+    parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts, for both sides")
+    arguments = parser.parse_args()
+    pairs, origin = make_pairs(arguments.pairs)
+    print(f"{len(pairs)} pairs, {origin}")
+    ours, our_time = fastest(lambda: score_ours(pairs), arguments.rounds)
+    bleu, bleu_time = fastest(lambda: score_sacrebleu(pairs), arguments.rounds)
+    rouge, rouge_time = fastest(lambda: score_rouge(pairs), arguments.rounds)
+    for name, seconds in (("dialoscope", our_time), ("sacreBLEU", bleu_time), ("rouge-score", rouge_time)):
+        print(f"{name:12} {seconds:7.2f} s {len(pairs) / seconds:9.0f} pairs/s")
+    apart = largest_difference(ours, bleu, rouge)
+    ratio = (bleu_time + rouge_time) / our_time
+    print(f"largest difference of a score: {apart:.1e} (must be below 1e-9)")
+    print(f"{ratio:.1f} times as fast as sacreBLEU + rouge-score; bar {BAR:g}, goal {GOAL:g}")
+    sys.exit(ratio < BAR or apart >= 1e-9)
+
+
+def make_pairs(count: int) -> tuple[list[Pair], str]:
+    base, origin = load_pairs()
+    rng = random.Random(0)  # noqa: S311 - no secret
+    return [different(pair, number, rng) for number, pair in enumerate(islice(cycle(base), count))], origin
+
+
+def load_pairs() -> tuple[list[Pair], str]:
+    folder = os.environ.get("DIALOSCOPE_CORPORA")
+    if not folder:
+        return synthetic(2990), "synthetic"
+    files = [path for pattern in RATED for path in sorted(Path(folder, "rated").glob(pattern))]
+    rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    pairs = [Pair(row["response"], row["references"][0]) for row in rows if row["references"]]
+    return pairs, f"made from {len(pairs)} rated ones"
+
+
+def synthetic(count: int) -> list[Pair]:
+    """Words by Zipf's law, lengths as in the rated pairs (mean 11 and 12 words), half of the words shared."""
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijklmnopqrstuvwxyz"), 2 + i % 9)) for i in range(5000)]
+    share = 1 / np.arange(1, 5001)
+
+    def text(length: int) -> str:
+        return " ".join(rng.choice(words, length, p=share / share.sum())) + " " + rng.choice([".", "?", "!"])
+
+    return [Pair(text(rng.integers(3, 20)), text(rng.integers(3, 22))) for _ in range(count)]
+
+
+def different(pair: Pair, number: int, rng: random.Random) -> Pair:
+    """The pair with a word of its own in each text."""
+    texts = []
+    for text in pair:
+        words = text.split(" ")
+        words.insert(rng.randint(0, len(words)), f"w{number}")
+        texts.append(" ".join(words))
+    return Pair(*texts)
+
+
+def fastest(work: Callable[[], T], rounds: int) -> tuple[T, float]:
+    """What the work returns, and the seconds of its fastest round."""
+    times = []
+    for _ in range(rounds):
+        forget()
+        clock = time.perf_counter()
+        found = work()
+        times.append(time.perf_counter() - clock)
+    return found, min(times)
+
+
+def forget() -> None:
+    """SacreBLEU keeps the last 65,536 texts it tokenised; each round must do its own work."""
+    Tokenizer13a.__call__.cache_clear()
+    TokenizerRegexp.__call__.cache_clear()
+
+
+def score_ours(pairs: list[Pair]) -> dict[str, np.ndarray]:
+    examples = [
+        ds.Example(str(number), "system", pair.reply, (), (pair.reference,))
+        for number, pair in enumerate(pairs)
+    ]
+    result = ds.evaluate(examples, METRICS)
+    return {str(metric): result.values(metric) for metric in result.metrics}
+
+
+def score_sacrebleu(pairs: list[Pair]) -> list:
+    bleu = BLEU(effective_order=True)
+    return [bleu.sentence_score(pair.reply, [pair.reference]) for pair in pairs]
+
+
+def score_rouge(pairs: list[Pair]) -> list:
+    rouge = RougeScorer(list(PEER_ROUGE.values()))
+    return [rouge.score(pair.reference, pair.reply) for pair in pairs]
+
+
+def largest_difference(ours: dict[str, np.ndarray], bleu: list, rouge: list) -> float:
+    theirs = {
+        name: np.array([scores[peer].fmeasure for scores in rouge]) for name, peer in PEER_ROUGE.items()
+    }
+    for order in range(1, 5):
+        theirs[f"bleu-{order}"] = np.array([lower_order(score, order) for score in bleu])
+    return max(float(np.abs(ours[name] - values).max()) for name, values in theirs.items())
+
+
+def lower_order(score: object, order: int) -> float:
+    """SacreBLEU's own arithmetic on the counts of its sentence score."""
+    return BLEU.compute_bleu(
+        score.counts[:order], score.totals[:order], score.sys_len, score.ref_len, "exp", None, True, order
+    ).score
+
+
+if __name__ == "__main__":
+    main()

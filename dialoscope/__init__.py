@@ -1,0 +1,95 @@
+"""Dialoscope: how good an open-domain dialogue system is, and how far that number can be trusted."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dialoscope.data import Replies, lint, read
+    from dialoscope.errors import DataError, DialoscopeError, MetricError, MissingExtra, RunError
+    from dialoscope.metrics import Metric, metric, suite
+    from dialoscope.metrics.bleu import Bleu
+    from dialoscope.metrics.copying import Copying
+    from dialoscope.metrics.distinct import Distinct
+    from dialoscope.metrics.entropy import Entropy
+    from dialoscope.metrics.repetition import Repetition
+    from dialoscope.metrics.rouge import Rouge
+    from dialoscope.metrics.self_bleu import SelfBleu
+    from dialoscope.metrics.words import Words
+    from dialoscope.records import Dialogue, Example, Rating, Turn
+    from dialoscope.results import Result
+    from dialoscope.scoring import evaluate, verify
+
+__version__ = "0.1.0"
+
+# Where each public name lives. It is imported when it is first asked for, so that `import dialoscope`
+# costs nothing and brings in nothing.
+_HOMES = {
+    "Bleu": "metrics.bleu",
+    "Copying": "metrics.copying",
+    "DataError": "errors",
+    "Dialogue": "records",
+    "DialoscopeError": "errors",
+    "Distinct": "metrics.distinct",
+    "Entropy": "metrics.entropy",
+    "Example": "records",
+    "Metric": "metrics",
+    "MetricError": "errors",
+    "MissingExtra": "errors",
+    "Rating": "records",
+    "Repetition": "metrics.repetition",
+    "Replies": "data",
+    "Result": "results",
+    "Rouge": "metrics.rouge",
+    "RunError": "errors",
+    "SelfBleu": "metrics.self_bleu",
+    "Turn": "records",
+    "Words": "metrics.words",
+    "evaluate": "scoring",
+    "lint": "data",
+    "metric": "metrics",
+    "read": "data",
+    "suite": "metrics",
+    "verify": "scoring",
+}
+
+__all__ = [
+    "Bleu",
+    "Copying",
+    "DataError",
+    "Dialogue",
+    "DialoscopeError",
+    "Distinct",
+    "Entropy",
+    "Example",
+    "Metric",
+    "MetricError",
+    "MissingExtra",
+    "Rating",
+    "Repetition",
+    "Replies",
+    "Result",
+    "Rouge",
+    "RunError",
+    "SelfBleu",
+    "Turn",
+    "Words",
+    "__version__",
+    "evaluate",
+    "lint",
+    "metric",
+    "read",
+    "suite",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dialoscope' has no attribute '{name}'")
+    found = getattr(import_module(f"dialoscope.{_HOMES[name]}"), name)
+    globals()[name] = found  # the next time it is an ordinary name
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

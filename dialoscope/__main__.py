@@ -1,0 +1,5 @@
+"""`python -m dialoscope`."""
+
+from dialoscope.cli import main
+
+main()

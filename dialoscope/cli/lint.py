@@ -1,0 +1,35 @@
+"""The verb `lint`."""
+
+from dialoscope.cli import options, screen
+from dialoscope.cli.options import Files, Format, Map, OnError, RepliesOf, Scale, Separator, Speaker, System
+
+
+def lint(
+    files: Files,
+    map: Map = [],
+    separator: Separator = None,
+    system: System = None,
+    speaker: Speaker = None,
+    replies: RepliesOf = [],
+    format: Format = None,
+    on_error: OnError = "stop",
+    scale: Scale = [],
+) -> None:
+    """Read replies and say what is odd about them, without scoring anything."""
+    import dialoscope
+
+    source = dialoscope.read(
+        *files,
+        replies=options.replies(replies),
+        columns=options.columns(map),
+        separator=separator,
+        system=system,
+        speaker=speaker,
+        format=format,
+        on_error=on_error,
+    )
+    with screen.progress("Reading", source.size()) as progress:
+        warnings = dialoscope.lint(source, scales=options.scales(scale), progress=progress)
+    screen.warn(warnings)
+    if not warnings:
+        screen.show("Nothing odd.")

@@ -1,0 +1,103 @@
+"""Options that several verbs share, and how their texts are read."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from dialoscope.errors import DataError, DialoscopeError
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="JSONL, CSV, TSV or Parquet, gzipped too, or a folder saved by datasets; - is standard input.",
+    ),
+]
+Map = Annotated[
+    list[str],
+    typer.Option(
+        "--map", metavar="NAME=COLUMN,...", help="Columns of other names: response=output,context=history."
+    ),
+]
+Separator = Annotated[
+    str | None, typer.Option(help="What stands between the turns of a context, or references, in one text.")
+]
+System = Annotated[
+    str | None, typer.Option(help="The system's name where rows have none, in place of the file's name.")
+]
+Speaker = Annotated[str | None, typer.Option(help="Whose turns are judged, in files of whole dialogues.")]
+RepliesOf = Annotated[
+    list[str],
+    typer.Option(
+        "--replies",
+        metavar="SYSTEM=FILE",
+        help="A system's replies, as plain text in the order of FILE or as rows with ids; "
+        "FILE then holds the contexts and references.",
+    ),
+]
+Format = Annotated[
+    str | None, typer.Option(help="jsonl, csv, tsv or parquet, where the file's name does not tell.")
+]
+OnError = Annotated[
+    str, typer.Option(metavar="stop|skip", help="What to do about malformed rows; skipped ones are counted.")
+]
+Scale = Annotated[
+    list[str],
+    typer.Option(
+        "--scale", metavar="ASPECT=LOW-HIGH", help="A rated aspect's scale, to warn of ratings off it."
+    ),
+]
+Confidence = Annotated[float, typer.Option(min=0.5, max=0.999, help="How much an interval should hold.")]
+Draws = Annotated[int, typer.Option(min=100, max=1_000_000, help="How often to resample.")]
+Significance = Annotated[
+    bool, typer.Option("--significance", help="Test each system against the best one of the metric.")
+]
+Signatures = Annotated[bool, typer.Option("--signatures", help="Say how each number was made.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+
+
+def columns(texts: Sequence[str]) -> dict[str, str]:
+    """`response=output,context=history` as a mapping."""
+    return _pairs(",".join(texts).split(","), "--map", "response=output")
+
+
+def replies(texts: Sequence[str]) -> dict[str, str]:
+    """`bot=replies.txt`, one text each, as a mapping."""
+    return _pairs(texts, "--replies", "bot=replies.txt")
+
+
+def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """`coherence=1-5`, one text each, as a mapping."""
+    found = {}
+    for aspect, text in _pairs(texts, "--scale", "coherence=1-5").items():
+        low, _, high = text.partition("-")
+        try:
+            found[aspect] = (float(low), float(high))
+        except ValueError:
+            raise DataError(
+                f"--scale {aspect}={text} is not understood; write --scale {aspect}=1-5."
+            ) from None
+    return found
+
+
+def form(*, json: bool, csv: bool, markdown: bool) -> str:
+    """The form a table is printed in."""
+    asked = [name for name, wanted in (("json", json), ("csv", csv), ("markdown", markdown)) if wanted]
+    if len(asked) > 1:
+        raise DialoscopeError(f"--{' and --'.join(asked)} cannot both be had; choose one.")
+    return asked[0] if asked else "text"
+
+
+def _pairs(texts: Sequence[str], option: str, example: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in filter(None, texts):
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise DataError(f"{option} {text} is not understood; write {option} {example}.")
+        if name in found:
+            raise DataError(f"{option} names '{name}' twice.")
+        found[name] = value
+    return found

@@ -1,0 +1,120 @@
+"""The verb `score`."""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialoscope.cli import options, screen
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsMarkdown,
+    Confidence,
+    Draws,
+    Files,
+    Format,
+    Map,
+    OnError,
+    RepliesOf,
+    Scale,
+    Separator,
+    Signatures,
+    Significance,
+    Speaker,
+    System,
+)
+
+MetricNames = Annotated[
+    list[str],
+    typer.Option(
+        "--metric",
+        "-m",
+        help="bleu, rouge-l, distinct:n=2, bleu:variant=nltk, rouge:order=1/2/l; see 'dialoscope metrics'.",
+    ),
+]
+Suites = Annotated[list[str], typer.Option("--suite", help="A set of metrics: lexical (the default).")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the run into this folder.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of the same name.")]
+Lacking = Annotated[
+    str, typer.Option(metavar="stop|undefined", help="What to do with replies that lack what a metric needs.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="For intervals and tests.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes to score with; the numbers are the same.")]
+
+
+def score(
+    files: Files,
+    metric: MetricNames = [],
+    suite: Suites = [],
+    output: Output = None,
+    overwrite: Overwrite = False,
+    map: Map = [],
+    separator: Separator = None,
+    system: System = None,
+    speaker: Speaker = None,
+    replies: RepliesOf = [],
+    format: Format = None,
+    on_error: OnError = "stop",
+    lacking: Lacking = "stop",
+    scale: Scale = [],
+    seed: Seed = 0,
+    workers: Workers = 1,
+    confidence: Confidence = 0.95,
+    draws: Draws = 1000,
+    significance: Significance = False,
+    signatures: Signatures = False,
+    json: AsJson = False,
+    csv: AsCsv = False,
+    markdown: AsMarkdown = False,
+) -> None:
+    """Score replies: systems × metrics with intervals."""
+    import dialoscope
+    from dialoscope.results.store import refuse_taken
+
+    form = options.form(json=json, csv=csv, markdown=markdown)
+    if output is not None:
+        refuse_taken(output, overwrite=overwrite)
+    suites = suite or ([] if metric else ["lexical"])
+    source = dialoscope.read(
+        *files,
+        replies=options.replies(replies),
+        columns=options.columns(map),
+        separator=separator,
+        system=system,
+        speaker=speaker,
+        format=format,
+        on_error=on_error,
+    )
+    with screen.progress("Scoring", source.size()) as progress, _pool(workers) as pool:
+        result = dialoscope.evaluate(
+            source,
+            [*metric, *(one for name in suites for one in dialoscope.suite(name))],
+            on=pool,
+            lacking=lacking,
+            scales=options.scales(scale),
+            seed=seed,
+            progress=progress,
+        )
+    if output is not None:
+        result.save(output, overwrite=overwrite)
+        screen.note(f"Saved to {output}")
+    table = result.table(confidence=confidence, draws=draws, significance=significance)
+    screen.warn(result.provenance.notices())
+    screen.show_table(table, form, signatures=signatures)
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[Executor | None]:
+    if workers == 1:
+        yield None
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    # Spawned, not forked: a progress bar has threads, and threads do not survive a fork.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield pool

@@ -1,0 +1,26 @@
+"""The verb `verify`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialoscope.cli import screen
+
+
+def verify(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved run.")],
+    data: Annotated[
+        list[Path], typer.Option("--data", help="Where the data is now, if not where it was scored.")
+    ] = [],
+) -> None:
+    """Score the data of a run again and say whether its numbers still hold."""
+    import dialoscope
+
+    with screen.progress("Verifying", None) as progress:
+        found = dialoscope.verify(run, data, progress=progress)
+    if found.holds:
+        screen.show(f"{run} holds: {found.checked} numbers made again, all equal.")
+        return
+    screen.complain(f"{run} does not hold:\n" + "\n".join(found.differences))
+    raise typer.Exit(1)

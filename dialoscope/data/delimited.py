@@ -1,0 +1,150 @@
+"""Tables as text: comma-separated and tab-separated values."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from dialoscope.data.cells import Cells
+from dialoscope.data.jsonl import parse_json
+from dialoscope.data.lines import LIMIT, read_lines
+from dialoscope.data.names import Names, listed
+from dialoscope.data.opening import is_empty
+from dialoscope.data.problems import BadRow, counted
+from dialoscope.data.source import Source
+from dialoscope.errors import DataError
+
+
+class DelimitedTable:
+    """A table whose first line names its columns."""
+
+    def __init__(self, stream: BinaryIO, delimiter: str, names: Names, source: Source) -> None:
+        # The module's limit is far below the length of a long dialogue. Raising it harms nobody.
+        csv.field_size_limit(max(LIMIT, csv.field_size_limit()))
+        self._lines = _DecodedLines(stream)
+        self._cells = csv.reader(self._lines, delimiter=delimiter, strict=True)
+        self._header = _Header(self._read_header(source), names)
+        self.columns: Sequence[str] = self._header.columns
+
+    def records(self) -> Iterator[tuple[int, Cells | BadRow]]:
+        """Each row with the number of its first line."""
+        while True:
+            first_line = self._lines.number + 1
+            try:
+                row = next(self._cells)
+                if row:
+                    yield first_line, self._header.cells(row)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield first_line, _malformed(error)
+            except BadRow as bad:
+                yield first_line, bad
+
+    def _read_header(self, source: Source) -> tuple[str, ...]:
+        try:
+            header = next((names for row in self._cells if any(names := tuple(map(str.strip, row)))), ())
+            _check_bytes(header)
+        except (csv.Error, BadRow) as error:
+            raise DataError(f"{source.name}: the header line cannot be read: {error}.") from error
+        if not header:
+            raise is_empty(source)
+        repeated = [name for name in dict.fromkeys(header) if name and header.count(name) > 1]
+        if repeated:
+            raise DataError(
+                f"{source.name}: the header names {listed(repeated)} more than once; rename one of them."
+            )
+        return header
+
+
+class _DecodedLines:
+    """Lines as text; bytes that are none are carried along, to be found in their cell.
+
+    A class and not a generator, because it must go on after a line it refuses.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._lines = read_lines(stream)
+        self.number = 0
+
+    def __iter__(self) -> "_DecodedLines":
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.number += 1
+        if isinstance(line, BadRow):
+            raise line
+        return line.decode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The names of the columns, and with them what to make of the cells below."""
+
+    columns: tuple[str, ...]
+    names: Names
+
+    def cells(self, row: list[str]) -> Cells:
+        if len(row) != len(self.columns):
+            raise BadRow(
+                f"{counted(len(row), 'cell')} where the header has {len(self.columns)}; "
+                'put cells that hold the separator in "quotes"'
+            )
+        _check_bytes(row)
+        cells: Cells = dict(zip(self.columns, row, strict=True))
+        for column in (self.names.context, self.names.references, self.names.turns):
+            if column in cells:
+                cells[column] = _list_or_text(cells[column])
+        for column in self.columns:
+            if column == self.names.ratings or self.names.holds_rating(column):
+                cells[column] = _scores(cells[column], column)
+        return cells
+
+
+def _check_bytes(row: Sequence[str]) -> None:
+    """Refuse what was not UTF-8, which decoding has left as lone surrogates."""
+    try:
+        "".join(row).encode()
+    except UnicodeEncodeError as error:
+        byte = ord(error.object[error.start]) - 0xDC00
+        raise BadRow(
+            f"not UTF-8: byte 0x{byte:02x} in {_quoted_start(error.object, error.start)}; "
+            "convert the file: iconv -f latin1 -t utf-8"
+        ) from error
+
+
+def _quoted_start(text: str, place: int) -> str:
+    """What stands around an unreadable byte, as far as it can be shown."""
+    around = text[max(0, place - 12) : place + 12]
+    return repr(around.encode("utf-8", "replace").decode())
+
+
+def _malformed(error: csv.Error) -> BadRow:
+    if "field larger" in str(error):
+        return BadRow(f"a cell is longer than {LIMIT // 1024**2} MiB; is there a closing quote missing?")
+    return BadRow(f'the row cannot be parted into cells ({error}); write a quote within "quotes" twice')
+
+
+def _list_or_text(cell: object) -> object:
+    """A JSON list where the cell holds one; a text may well begin with a bracket."""
+    if not isinstance(cell, str) or not cell.startswith("["):
+        return cell or None
+    try:
+        value = parse_json(cell)
+    except BadRow:
+        return cell
+    return value if isinstance(value, list) else cell
+
+
+def _scores(cell: object, column: str) -> object:
+    """The number, list or object in a cell of ratings; nothing in an empty one."""
+    text = str(cell).strip()
+    if not text:
+        return None
+    if text.startswith(("[", "{")):
+        return parse_json(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise BadRow(f"{text!r} in column {column} is neither a number nor JSON") from None

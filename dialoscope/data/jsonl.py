@@ -1,0 +1,65 @@
+"""JSON, one object a line."""
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from dialoscope.data.cells import Cells, kind
+from dialoscope.data.lines import not_utf8, read_lines
+from dialoscope.data.problems import BadRow
+
+_INT_DIGITS = 4300
+"""Digits that Python turns into an integer; it refuses more because that takes quadratic time."""
+
+
+def read_objects(stream: BinaryIO) -> Iterator[tuple[int, Cells | BadRow]]:
+    """Each line that is not blank, with its number."""
+    for number, line in enumerate(read_lines(stream), 1):
+        try:
+            cells = _cells(line)
+        except BadRow as bad:
+            yield number, bad
+        else:
+            if cells is not None:
+                yield number, cells
+
+
+def parse_json(text: str, decoder: json.JSONDecoder | None = None) -> object:
+    """The value this text stands for."""
+    try:
+        return (decoder or _DECODER).decode(text)
+    except json.JSONDecodeError as error:
+        raise BadRow(f"not valid JSON at character {error.pos + 1}: {error.msg}{_hint(text)}") from error
+    except RecursionError as error:
+        raise BadRow("the JSON is nested too deep to be read") from error
+    except ValueError:
+        # Only an integer of too many digits gets here; it may stand in a column nobody reads.
+        return parse_json(text, _LENIENT_DECODER)
+
+
+def _cells(line: bytes | BadRow) -> Cells | None:
+    if isinstance(line, BadRow):
+        raise line
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        raise not_utf8(line, error) from error
+    if text.isspace():
+        return None
+    value = parse_json(text)
+    if not isinstance(value, dict):
+        raise BadRow(f'the line is {kind(value)} where an object is due, such as {{"response": "..."}}')
+    return value
+
+
+def _hint(text: str) -> str:
+    broken_over_lines = text.strip() in ("{", "[", "}", "]", "},")
+    return "; each line must hold a whole object: jq -c . puts it on one" if broken_over_lines else ""
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) < _INT_DIGITS else float(digits)
+
+
+_DECODER = json.JSONDecoder()
+_LENIENT_DECODER = json.JSONDecoder(parse_int=_integer)

@@ -1,0 +1,44 @@
+"""Lines of bounded length, and what is wrong with those that are not text."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO
+
+from dialoscope.data.problems import BadRow
+
+LIMIT = 8 * 1024 * 1024
+"""Bytes in a line. Longer ones are no replies, and must not fill the memory."""
+
+
+def read_lines(stream: BinaryIO) -> Iterator[bytes | BadRow]:
+    """Each line with its end, or the reason why it is left out."""
+    for line in iter(partial(stream.readline, LIMIT + 1), b""):
+        if len(line) > LIMIT and not line.endswith(b"\n"):
+            yield _too_long(len(line) + _skip_line(stream))
+        else:
+            yield line
+
+
+def not_utf8(line: bytes, error: UnicodeDecodeError) -> BadRow:
+    """Where a line stops being UTF-8, and how to put that right."""
+    guess = "utf-16" if line.count(0) > len(line) // 4 else "latin1"
+    return BadRow(
+        f"not UTF-8: byte 0x{line[error.start]:02x} at offset {error.start} of the line; "
+        f"convert the file: iconv -f {guess} -t utf-8"
+    )
+
+
+def _skip_line(stream: BinaryIO) -> int:
+    skipped = 0
+    for piece in iter(partial(stream.readline, LIMIT), b""):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped
+
+
+def _too_long(size: int) -> BadRow:
+    return BadRow(
+        f"the line is {size / 1e6:.1f} MB long, more than the {LIMIT // 1024**2} MiB allowed; "
+        "is there a line break missing?"
+    )

@@ -1,0 +1,150 @@
+"""Opening a source: unpacking, counting bytes, and finding out its format."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import BinaryIO, NamedTuple, cast
+
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.source import Source, reason, standard_input
+from dialoscope.errors import DataError
+
+_HEAD = 64 * 1024
+"""Bytes looked at to tell a format; a header line longer than this is none."""
+
+_BUFFER = 256 * 1024
+
+_GZIP = b"\x1f\x8b"
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Opened(NamedTuple):
+    """A source with its unpacked bytes, ready to be read."""
+
+    source: Source
+    format: str
+    stream: BinaryIO
+    is_packed: bool
+    peeked: int
+    """Raw bytes that looking at the format has consumed."""
+    log: ReadLog
+
+
+class CountedBytes(io.RawIOBase):
+    """Bytes that are counted as they pass."""
+
+    def __init__(self, stream: BinaryIO, consume: Callable[[int], None]) -> None:
+        self._stream = stream
+        self._consume = consume
+
+    def readinto(self, buffer: "memoryview[int]") -> int:  # type: ignore[override]
+        """Read up to as many bytes as the buffer holds, and count them."""
+        block = self._stream.read(len(buffer))
+        buffer[: len(block)] = block
+        self._consume(len(block))
+        return len(block)
+
+
+class PeekedBytes(io.RawIOBase):
+    """Bytes of which the first ones have been looked at, also where one cannot seek."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.head = _fill(stream)
+        self._pending = self.head.removeprefix(_UTF8_MARK)
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: "memoryview[int]") -> int:  # type: ignore[override]
+        """Read up to as many bytes as the buffer holds, first those already seen."""
+        block = self._pending[: len(buffer)] or self._stream.read(len(buffer))
+        self._pending = self._pending[len(block) :]
+        buffer[: len(block)] = block
+        return len(block)
+
+
+@contextmanager
+def opened(source: Source, log: ReadLog, is_text: bool = False) -> Iterator[Opened]:
+    """The source, unpacked; whatever the disk or the packing refuses is a `DataError`."""
+    try:
+        with _file(source) as file:
+            yield _look_at(source, CountedBytes(file, log.consume), log, is_text)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"{source.name}: the gzip file is cut off or damaged ({error}). Fetch or pack it again; "
+            f"`gzip -t {source.name}` tells when it is whole."
+        ) from error
+    except PermissionError as error:
+        raise DataError(
+            f"{source.name}: permission denied. Allow reading it: chmod +r {source.name}"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{source.name}: cannot be read: {reason(error)}.") from error
+
+
+def is_empty(source: Source) -> DataError:
+    """What to tell of a source in which there is nothing."""
+    once = " (it can be read only once)" if source.path is None else ""
+    return DataError(f"{source.name} is empty{once}; it should hold one reply a row.")
+
+
+def _file(source: Source) -> BinaryIO:
+    if source.path is None:
+        return cast(BinaryIO, nullcontext(standard_input()))
+    return source.path.open("rb")
+
+
+def _look_at(source: Source, raw: CountedBytes, log: ReadLog, is_text: bool) -> Opened:
+    peeked = PeekedBytes(cast(BinaryIO, raw))
+    consumed = len(peeked.head)
+    is_packed = peeked.head.startswith(_GZIP)
+    if is_packed:
+        peeked = PeekedBytes(cast(BinaryIO, gzip.GzipFile(fileobj=io.BufferedReader(peeked, _BUFFER))))
+    _check_head(source, peeked.head)
+    format_ = source.format or _sniffed(peeked.head, is_text)
+    if format_ == "json":
+        format_ = _json_lines(source, peeked.head)
+    return Opened(source, format_, io.BufferedReader(peeked, _BUFFER), is_packed, consumed, log)
+
+
+def _fill(stream: BinaryIO) -> bytes:
+    """The first bytes, however few at a time a pipe hands them over."""
+    head = b""
+    while len(head) < _HEAD and (block := stream.read(_HEAD - len(head))):
+        head += block
+    return head
+
+
+def _check_head(source: Source, head: bytes) -> None:
+    if not head and source.format != "txt":
+        raise is_empty(source)
+    if head.startswith(_UTF16_MARKS):
+        raise DataError(
+            f"{source.name} is written in UTF-16, not in UTF-8. Convert it: "
+            f"iconv -f utf-16 -t utf-8 {source.name} > converted"
+        )
+
+
+def _sniffed(head: bytes, is_text: bool) -> str:
+    start = head.removeprefix(_UTF8_MARK).lstrip()
+    if start.startswith((b"{", b"[")):
+        return "json"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if is_text:
+        return "txt"
+    return "tsv" if b"\t" in start.split(b"\n", 1)[0] else "csv"
+
+
+def _json_lines(source: Source, head: bytes) -> str:
+    if head.removeprefix(_UTF8_MARK).lstrip().startswith(b"["):
+        raise DataError(
+            f"{source.name} holds one JSON list, which cannot be read row by row. "
+            f"Put one object a line: jq -c '.[]' {source.name} > replies.jsonl"
+        )
+    return "jsonl"

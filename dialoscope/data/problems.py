@@ -1,0 +1,68 @@
+"""What went wrong while reading, and how a reading went."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+SHOWN = 20
+"""Problems kept and shown; more would bury the first, which is usually the cause of the others."""
+
+_COLUMN_LIMIT = 1000
+"""Ignored columns counted apart: a file that names new ones in every row must not fill the memory."""
+
+
+class BadRow(Exception):
+    """One row that cannot be read; says what is wrong with it and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Where a row is, and why it cannot be read."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+@dataclass
+class ReadLog:
+    """How a reading goes; the caller hands it in and looks at it when it likes."""
+
+    on_bytes: Callable[[int], None] | None = None
+    """Told the number of raw bytes consumed since it was last called."""
+    rows: int = 0
+    """Replies read without a problem."""
+    problems: list[Problem] = field(default_factory=list)
+    """The first problems only."""
+    problem_count: int = 0
+    ignored_columns: Counter[str] = field(default_factory=Counter)
+
+    def report(self, problem: Problem) -> None:
+        """Count a problem, and keep it if it is among the first."""
+        self.problem_count += 1
+        if len(self.problems) < SHOWN:
+            self.problems.append(problem)
+
+    def ignore(self, column: str, rows: int = 1) -> None:
+        """Count rows in which a column was not read."""
+        if column in self.ignored_columns or len(self.ignored_columns) < _COLUMN_LIMIT:
+            self.ignored_columns[column] += rows
+
+    def consume(self, size: int) -> None:
+        """Pass on that so many more bytes have been read."""
+        if size and self.on_bytes is not None:
+            self.on_bytes(size)
+
+    def summary(self) -> str:
+        """The first problems, one a line, and how many there are."""
+        shown = "\n".join(map(str, self.problems))
+        left = self.problem_count - len(self.problems)
+        return shown + (f"\n... and {left} more" if left else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where it is due."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

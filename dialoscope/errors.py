@@ -1,0 +1,31 @@
+"""What can go wrong for a user, as a tree.
+
+DialoscopeError             everything below; its text is meant to be shown without a traceback
+├── DataError               a file that cannot be read as replies
+├── MetricError             an unknown metric or setting, or one that lacks what it needs
+├── RunError                a run folder that is damaged, foreign or in the way
+└── MissingExtra            an optional package is not installed
+"""
+
+
+class DialoscopeError(Exception):
+    """Something a user can put right; the message says what and how."""
+
+
+class DataError(DialoscopeError):
+    """Input that cannot be read as replies."""
+
+
+class MetricError(DialoscopeError):
+    """A metric that does not exist, cannot be set so, or lacks what it needs."""
+
+
+class RunError(DialoscopeError):
+    """A run folder that cannot be loaded or written."""
+
+
+class MissingExtra(DialoscopeError):
+    """A feature whose optional packages are not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}. Install it with: pip install 'dialoscope[{extra}]'")

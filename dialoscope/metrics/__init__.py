@@ -1,0 +1,177 @@
+"""The table of metrics, and how a text names one: `bleu-2`, `rouge:order=1/2/l`, `bleu:variant=nltk`."""
+
+import dataclasses
+import difflib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module, metadata
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import (
+    AdditiveMetric,
+    BagMetric,
+    Bounds,
+    MeanMetric,
+    Metric,
+    SumMetric,
+    setting_types,
+)
+
+__all__ = [
+    "METRICS",
+    "SUITES",
+    "AdditiveMetric",
+    "BagMetric",
+    "Bounds",
+    "MeanMetric",
+    "Metric",
+    "SumMetric",
+    "metric",
+    "metric_class",
+    "metric_names",
+    "metrics",
+    "suite",
+]
+
+METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "bleu": "dialoscope.metrics.bleu:Bleu",
+        "rouge": "dialoscope.metrics.rouge:Rouge",
+        "distinct": "dialoscope.metrics.distinct:Distinct",
+        "entropy": "dialoscope.metrics.entropy:Entropy",
+        "self-bleu": "dialoscope.metrics.self_bleu:SelfBleu",
+        "words": "dialoscope.metrics.words:Words",
+        "repetition": "dialoscope.metrics.repetition:Repetition",
+        "copying": "dialoscope.metrics.copying:Copying",
+    }
+)
+
+SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "lexical": (
+            "bleu:order=1/2/3/4",
+            "rouge:order=1/2/3/4/l/w",
+            "distinct:n=1/2",
+            "entropy:n=1/2",
+            "self-bleu",
+            "words",
+            "repetition",
+            "copying",
+        ),
+    }
+)
+
+
+def metric(text: str) -> Metric[Any]:
+    """The one metric that the text names."""
+    named = metrics(text)
+    if len(named) != 1:
+        raise MetricError(f"'{text}' names {len(named)} metrics; one is wanted here.")
+    return named[0]
+
+
+def metrics(text: str) -> list[Metric[Any]]:
+    """All metrics that the text names: `rouge:order=1/2/l` is three of them."""
+    head, _, rest = text.strip().partition(":")
+    name, main = _split_name(head)
+    chosen = metric_class(name)
+    settings = _settings(chosen, rest)
+    if main is not None:
+        settings = {str(chosen.main_setting): main, **settings}
+    preset = _preset(chosen, settings.pop("variant", None))
+    hints = setting_types(chosen)
+    options = [
+        [(key, _read(chosen, key, word, hints[key])) for word in value.split("/")]
+        for key, value in settings.items()
+    ]
+    return [chosen(**{**preset, **dict(choice)}) for choice in product(*options)]
+
+
+def suite(name: str) -> list[Metric[Any]]:
+    """The metrics of a suite."""
+    if name not in SUITES:
+        raise MetricError(f"There is no suite '{name}'. Choose one of: {', '.join(SUITES)}.")
+    return [each for text in SUITES[name] for each in metrics(text)]
+
+
+def metric_names() -> list[str]:
+    """Our own metrics, then those of plug-ins."""
+    return [*METRICS, *(name for name in _plugins() if name not in METRICS)]
+
+
+def metric_class(name: str) -> type[Metric[Any]]:
+    """The class of a metric, imported when asked for."""
+    place = METRICS.get(name)
+    if place is not None:
+        module, _, attribute = place.partition(":")
+        found: type[Metric[Any]] = getattr(import_module(module), attribute)
+        return found
+    if name in _plugins():
+        plugin: type[Metric[Any]] = _plugins()[name].load()
+        return plugin
+    near = difflib.get_close_matches(name, metric_names(), n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(metric_names())}."
+    raise MetricError(f"There is no metric '{name}'.{hint}")
+
+
+@cache
+def _plugins() -> Mapping[str, metadata.EntryPoint]:
+    """Metrics of other packages, through the entry point `dialoscope.metrics`."""
+    return MappingProxyType(
+        {entry.name: entry for entry in metadata.entry_points(group="dialoscope.metrics")}
+    )
+
+
+def _split_name(head: str) -> tuple[str, str | None]:
+    """`bleu-2` is bleu with 2 for its main setting."""
+    name, dash, main = head.rpartition("-")
+    if (
+        head in metric_names()
+        or not dash
+        or name not in metric_names()
+        or not metric_class(name).main_setting
+    ):
+        return head, None
+    return name, main
+
+
+def _settings(chosen: type[Metric[Any]], text: str) -> dict[str, str]:
+    known = [field.name for field in dataclasses.fields(chosen)] + (["variant"] if chosen.variants else [])
+    settings = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(known) or 'none'}."
+            raise MetricError(f"{chosen.name} has no setting '{key}'. {hint}")
+        settings[key] = value
+    return settings
+
+
+def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
+    if variant is None:
+        return {}
+    if variant not in chosen.variants:
+        known = ", ".join(chosen.variants)
+        raise MetricError(f"{chosen.name} has no variant '{variant}'. Choose one of: {known}.")
+    return dict(chosen.variants[variant])
+
+
+def _read(chosen: type[Metric[Any]], key: str, word: str, hint: object) -> object:
+    """A setting's value from its text; a value of the wrong kind is refused by the metric itself."""
+    if hint is bool and word.lower() in _YES_NO:
+        return _YES_NO[word.lower()]
+    if hint in (int, float):
+        try:
+            return int(word) if hint is int else float(word)
+        except ValueError:
+            raise MetricError(f"{chosen.name}: {key} must be a number, not '{word}'.") from None
+    return word.lower() if key == "order" else word
+
+
+_YES_NO = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})

@@ -1,0 +1,234 @@
+"""What a metric is: statistics for each reply, and a number from the statistics of any group of replies."""
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.errors import MetricError
+from dialoscope.signature import signature
+from dialoscope.tally import Bags, Floats, Ints, Sums, Tally, Values
+from dialoscope.text import Batch
+
+T = TypeVar("T", bound=Tally)
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest value a metric can have."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return " – ".join("∞" if math.isinf(end) else f"{end:g}" for end in self)
+
+
+@dataclass(frozen=True)
+class Metric(ABC, Generic[T]):
+    """A frozen description: its fields are its settings, and all that it does is functions of them."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    """Raised when the same settings give another number than before."""
+    paper: ClassVar[str]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What an example must have: `context`, `references`."""
+    higher_is_better: ClassVar[bool | None]
+    """None where neither end is good by itself."""
+    of_replies: ClassVar[bool] = True
+    """Whether a single reply has a value of its own."""
+    tally: ClassVar[type[Any]]
+    """What its statistics are made of."""
+    main_setting: ClassVar[str | None] = None
+    """The setting that people put into the name: the 4 of BLEU-4."""
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    """Settings under which it gives the numbers of a known implementation, by that one's name."""
+
+    def __post_init__(self) -> None:
+        hints = setting_types(type(self))
+        for field in dataclasses.fields(self):
+            _check_setting(self.name, field.name, getattr(self, field.name), hints[field.name])
+
+    @property
+    @abstractmethod
+    def bounds(self) -> Bounds:
+        """The smallest and the largest value."""
+
+    @property
+    def statistics(self) -> Hashable:
+        """Metrics that answer the same here have the same statistics, which are then made and kept once."""
+        return self
+
+    @abstractmethod
+    def measure(self, batch: Batch) -> T:
+        """The statistics of each reply, seen alone."""
+
+    @abstractmethod
+    def score(self, tally: T) -> float:
+        """The number for all these replies together; NaN where it is undefined."""
+
+    @abstractmethod
+    def score_each(self, tally: T) -> Floats:
+        """The number for each reply alone; NaN where it is undefined."""
+
+    @property
+    def signature(self) -> str:
+        """How the number is made."""
+        return signature(self)
+
+    def __str__(self) -> str:
+        return written(self)
+
+
+class AdditiveMetric(Metric[T]):
+    """A metric that is a function of sums over replies."""
+
+    @abstractmethod
+    def rows(self, tally: T) -> Floats:
+        """What is added up, one row for each reply; nothing but zeros for a reply that is undefined."""
+
+    @abstractmethod
+    def defined(self, tally: T) -> NDArray[np.bool_]:
+        """Which replies have statistics at all."""
+
+    @abstractmethod
+    def finish(self, sums: Floats) -> Floats:
+        """The number for each row of sums."""
+
+    def score(self, tally: T) -> float:
+        """From the sums over all replies, rounded once, so that the order of the replies does not show."""
+        rows = self.rows(tally)
+        if not self.defined(tally).any():
+            return math.nan
+        sums = np.array([[math.fsum(column) for column in rows.T]])
+        return float(self.finish(sums)[0])
+
+
+@dataclass(frozen=True)
+class SumMetric(AdditiveMetric[Sums]):
+    """A metric with counts of its own."""
+
+    tally = Sums
+
+    def rows(self, tally: Sums) -> Floats:
+        """The counts themselves."""
+        return np.where(self.defined(tally)[:, None], tally.rows, 0.0)
+
+    def defined(self, tally: Sums) -> NDArray[np.bool_]:
+        """Those without NaN among their counts."""
+        return np.asarray(~np.isnan(tally.rows).any(axis=1))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """The same function of each reply's own counts."""
+        return np.where(self.defined(tally), self.finish_alone(self.rows(tally)), math.nan)
+
+    def finish_alone(self, rows: Floats) -> Floats:
+        """The number for single replies, where that is not the same function as for many."""
+        return self.finish(rows)
+
+
+@dataclass(frozen=True)
+class MeanMetric(AdditiveMetric[Values]):
+    """The common case: each reply has a grade, and a system the mean of those that are defined."""
+
+    tally = Values
+
+    @abstractmethod
+    def grade(self, batch: Batch) -> Sequence[float] | Floats:
+        """A number for each reply, NaN where it is undefined."""
+
+    def measure(self, batch: Batch) -> Values:
+        """The grades."""
+        return Values(np.asarray(self.grade(batch), float))
+
+    def score_each(self, tally: Values) -> Floats:
+        """The grades."""
+        return tally.values
+
+    def rows(self, tally: Values) -> Floats:
+        """The value, and whether there is one."""
+        defined = self.defined(tally)
+        return np.stack([np.where(defined, tally.values, 0.0), defined.astype(float)], axis=1)
+
+    def defined(self, tally: Values) -> NDArray[np.bool_]:
+        """Those whose grade is a number."""
+        return ~np.isnan(tally.values)
+
+    def finish(self, sums: Floats) -> Floats:
+        """The mean of the defined ones; undefined when there are none."""
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+@dataclass(frozen=True)
+class BagMetric(Metric[Bags]):
+    """A metric of everything that a system said, taken together."""
+
+    tally = Bags
+
+
+@cache
+def setting_types(of: type[Metric[Any]]) -> Mapping[str, Any]:
+    """The declared type of each setting."""
+    hints = get_type_hints(of)
+    return MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(of)})
+
+
+def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    """Part over whole; undefined, not zero, when there is no whole."""
+    some = np.asarray(whole != 0)
+    return np.where(some, part / np.where(some, whole, 1), math.nan)
+
+
+def written(metric: Metric[Any]) -> str:
+    """The shortest text that `metric()` reads back: `bleu-4`, `rouge-l:part=recall`."""
+    main = type(metric).main_setting
+    head = f"{metric.name}-{getattr(metric, main)}" if main else metric.name
+    rest = min((_settings_beside(metric, name) for name in (None, *metric.variants)), key=len)
+    return f"{head}:{','.join(rest)}" if rest else head
+
+
+def _settings_beside(metric: Metric[Any], variant: str | None) -> list[str]:
+    """The settings that differ from a variant's, after the variant's name."""
+    plain = type(metric)(**metric.variants[variant]) if variant else type(metric)()
+    differing = [
+        f"{field.name}={_word(getattr(metric, field.name))}"
+        for field in dataclasses.fields(metric)
+        if field.name != metric.main_setting and getattr(metric, field.name) != getattr(plain, field.name)
+    ]
+    return [f"variant={variant}", *differing] if variant else differing
+
+
+def _word(value: object) -> str:
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+def _check_setting(metric: str, name: str, value: object, hint: object) -> None:
+    """Refuse a value of the wrong kind, with what would be right."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            choices = ", ".join(map(str, get_args(hint)))
+            raise MetricError(f"{metric} has no {name} '{value}'. Choose one of: {choices}.")
+    elif isinstance(hint, type) and not _is_a(value, hint):
+        raise MetricError(f"{metric}: {name} must be {_KINDS.get(hint, hint.__name__)}, not '{value}'.")
+
+
+def _is_a(value: object, hint: type) -> bool:
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+
+
+_KINDS = MappingProxyType({int: "a whole number", float: "a number", bool: "true or false", str: "a word"})

@@ -1,0 +1,182 @@
+"""BLEU (Papineni et al., 2002, https://aclanthology.org/P02-1040)."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, SumMetric
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch, Tokenizer, overlap, references_of, replies_of
+from dialoscope.text.tokens import Ints
+
+# What pycocoevalcap, and so nlg-eval, adds to keep away from zero.
+_TINY, _SMALL = 1e-15, 1e-9
+
+
+@dataclass(frozen=True)
+class Bleu(SumMetric):
+    """How many of the reply's n-grams stand in a reference, times a penalty for short replies."""
+
+    name = "bleu"
+    version = 1
+    paper = "https://aclanthology.org/P02-1040"
+    needs = frozenset({"references"})
+    higher_is_better = True
+    main_setting = "order"
+    variants = MappingProxyType(
+        {
+            "nlg-eval": MappingProxyType(
+                {"tokenizer": "split", "smoothing": "tiny", "effective_order": "never", "scale": 1}
+            ),
+            "nltk": MappingProxyType(
+                {
+                    "tokenizer": "treebank",
+                    "lowercase": True,
+                    "smoothing": "nltk",
+                    "effective_order": "never",
+                    "scale": 1,
+                }
+            ),
+        }
+    )
+
+    order: int = 4
+    tokenizer: str = "13a"
+    lowercase: bool = False
+    smoothing: Literal["exp", "floor", "add-k", "none", "tiny", "nltk"] = "exp"
+    effective_order: Literal["reply", "always", "never"] = "reply"
+    """Where orders for which a reply is too short are left out: for single replies, everywhere, nowhere."""
+    scale: int = 100
+    """The value of a perfect reply."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Tokenizer(self.tokenizer)
+        if not 1 <= self.order <= 9:
+            raise MetricError(f"bleu: order must be between 1 and 9, not {self.order}.")
+        if self.scale not in (1, 100):
+            raise MetricError(f"bleu: scale must be 1 or 100, not {self.scale}.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """From 0 to the scale."""
+        return Bounds(0, self.scale)
+
+    @property
+    def statistics(self) -> Hashable:
+        """The same for all orders up to 4, and for every smoothing but NLTK's."""
+        return "bleu", max(4, self.order), self.tokenizer, self.lowercase, self._fewest
+
+    def measure(self, batch: Batch) -> Sums:
+        """Lengths of reply and reference, then for each order the matching n-grams, then all of them."""
+        tokenizer = Tokenizer(self.tokenizer, self.lowercase)
+        pairs = overlap(batch, tokenizer)
+        lengths = replies_of(batch, tokenizer).lengths
+        references = references_of(batch, tokenizer)
+        orders = range(1, max(4, self.order) + 1)
+        closest = closest_lengths(lengths, references.tokens.lengths, references.owner)
+        matching = [pairs.clipped(n, len(batch)) for n in orders]
+        everything = [np.maximum(lengths - n + 1, self._fewest) for n in orders]
+        return Sums(np.stack([lengths, closest, *matching, *everything], axis=1).astype(float))
+
+    @property
+    def _fewest(self) -> int:
+        """NLTK gives every reply at least one n-gram of each order, a phantom that never matches."""
+        return 1 if self.smoothing == "nltk" else 0
+
+    def finish_alone(self, rows: Floats) -> Floats:
+        """Sentence BLEU."""
+        return self._finish(rows, effective=self.effective_order != "never")
+
+    def finish(self, sums: Floats) -> Floats:
+        """Corpus BLEU."""
+        return self._finish(sums, effective=self.effective_order == "always")
+
+    def _finish(self, sums: Floats, *, effective: bool) -> Floats:
+        counts = BleuCounts.of(sums, self.order)
+        if self.smoothing == "tiny":
+            return counts.tiny() * self.scale
+        if self.smoothing == "nltk":
+            return counts.nltk() * self.scale
+        return counts.sacrebleu(self.smoothing, effective=effective) * (self.scale / 100)
+
+
+@dataclass(frozen=True, eq=False)
+class BleuCounts:
+    """What BLEU is made of, for many groups of replies at once."""
+
+    length: Floats  # (groups,)
+    reference_length: Floats
+    matching: Floats  # (groups, orders)
+    everything: Floats
+
+    @classmethod
+    def of(cls, sums: Floats, order: int) -> "BleuCounts":
+        """From rows of statistics, which may hold more orders than are wanted."""
+        half = (sums.shape[1] - 2) // 2
+        return cls(sums[:, 0], sums[:, 1], sums[:, 2 : 2 + order], sums[:, 2 + half : 2 + half + order])
+
+    def sacrebleu(self, smoothing: str, *, effective: bool) -> Floats:
+        """As sacreBLEU does it, in percent."""
+        matching, everything = self.matching, self.everything
+        if smoothing == "add-k":
+            later = np.arange(matching.shape[1]) > 0
+            matching, everything = matching + later, everything + later
+        # From the first order on for which the replies are too short, nothing counts.
+        reached = np.logical_and.accumulate(everything > 0, axis=1)
+        missed = reached & (matching == 0)
+        given = np.where(missed, _given_for_nothing(smoothing, missed), matching)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision = np.where(reached, 100.0 * given / everything, 0.0)
+            # A precision of zero is, as in sacreBLEU, a logarithm so low that the score is zero.
+            logs = np.where(precision > 0, np.log(precision), -9999999999.0)
+        orders = reached.sum(axis=1) if effective else np.full(len(logs), logs.shape[1])
+        counted = np.arange(logs.shape[1]) < orders[:, None]
+        mean = np.where(counted, logs, 0.0).sum(axis=1) / np.maximum(orders, 1)
+        score = self._brevity() * np.exp(mean)
+        return np.where(self.matching.any(axis=1), score, 0.0)
+
+    def tiny(self) -> Floats:
+        """As pycocoevalcap does it: constants keep every factor above zero."""
+        precision = (self.matching + _TINY) / (self.everything + _SMALL)
+        ratio = (self.length + _TINY) / (self.reference_length + _SMALL)
+        brevity = np.where(ratio < 1, np.exp(1 - 1 / np.minimum(ratio, 1)), 1.0)
+        return np.asarray(precision.prod(axis=1) ** (1 / precision.shape[1]) * brevity)
+
+    def nltk(self) -> Floats:
+        """As NLTK does it without smoothing: no match at some order leaves a score just above zero."""
+        precision = self.matching / np.maximum(self.everything, 1)
+        floor = np.finfo(float).tiny
+        logs = np.log(np.where(self.matching > 0, precision, floor)) / precision.shape[1]
+        score = self._brevity() * np.exp(logs.sum(axis=1))
+        return np.where(self.matching[:, 0] > 0, score, 0.0)
+
+    def _brevity(self) -> Floats:
+        short = self.length < self.reference_length
+        ratio = self.reference_length / np.where(self.length > 0, self.length, 1)
+        penalty = np.where(short, np.exp(1 - np.where(short, ratio, 1)), 1.0)
+        return np.where(short & (self.length == 0), 0.0, penalty)
+
+
+def _given_for_nothing(smoothing: str, missed: np.ndarray) -> Floats:
+    """What an order without a match is given in place of its count."""
+    if smoothing == "exp":
+        return np.asarray(0.5 ** np.cumsum(missed, axis=1))
+    return np.full(missed.shape, 0.1 if smoothing == "floor" else 0.0)
+
+
+def closest_lengths(lengths: Ints, references: Ints, owner: Ints) -> Floats:
+    """For each reply the length of the reference closest to its own; NaN without references."""
+    # On a tie the shorter wins, as in sacreBLEU; the paper says only "closest".
+    distance = np.abs(references - lengths[owner])
+    order = np.lexsort((references, distance, owner))
+    first = np.ones(len(order), bool)
+    first[1:] = owner[order][1:] != owner[order][:-1]
+    closest = np.full(len(lengths), math.nan)
+    closest[owner[order][first]] = references[order][first]
+    return closest

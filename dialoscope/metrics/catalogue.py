@@ -1,0 +1,87 @@
+"""The list of metrics, for people and for the documentation."""
+
+import dataclasses
+import inspect
+import json
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from dialoscope.metrics import metric_class, metric_names
+from dialoscope.metrics.base import Metric
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What there is to know about a metric before using it."""
+
+    name: str
+    what: str
+    direction: str
+    bounds: str
+    needs: str
+    settings: str
+    variants: str
+    paper: str
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All metrics."""
+
+    entries: tuple[Entry, ...]
+
+    def printed(self, form: str) -> str:
+        """As text, json or markdown."""
+        return {"json": self.json, "markdown": self.markdown}.get(form, self.text)()
+
+    def json(self) -> str:
+        """A list of objects."""
+        return json.dumps([dataclasses.asdict(entry) for entry in self.entries], ensure_ascii=False, indent=1)
+
+    def markdown(self) -> str:
+        """A table whose names lead to the metrics' cards."""
+        head = "| metric | what it is | direction | bounds | needs | variants |\n|---|---|---|---|---|---|"
+        rows = [
+            f"| [{entry.name}]({entry.name}.md) | {entry.what} | {entry.direction} | {entry.bounds} "
+            f"| {entry.needs} | {entry.variants} |"
+            for entry in self.entries
+        ]
+        return "\n".join([head, *rows])
+
+    def text(self) -> str:
+        """A paragraph for each."""
+        return "\n\n".join(map(_paragraph, self.entries))
+
+
+def catalogue() -> Catalogue:
+    """All metrics that are installed."""
+    return Catalogue(tuple(_entry(metric_class(name)) for name in metric_names()))
+
+
+def _entry(chosen: type[Metric[Any]]) -> Entry:
+    default = chosen()
+    direction = {True: "higher is better", False: "lower is better", None: "neither end is better"}
+    settings = [f"{field.name}={getattr(default, field.name)}" for field in dataclasses.fields(default)]
+    return Entry(
+        name=chosen.name,
+        what=(inspect.getdoc(chosen) or "").split("\n\n")[0].replace("\n", " "),
+        direction=direction[chosen.higher_is_better],
+        bounds=str(default.bounds),
+        needs=", ".join(sorted(chosen.needs)) or "nothing",
+        settings=", ".join(settings),
+        variants=", ".join(chosen.variants) or "–",
+        paper=chosen.paper,
+    )
+
+
+def _paragraph(entry: Entry) -> str:
+    lines = [
+        f"{entry.name}",
+        textwrap.fill(entry.what, 100, initial_indent="  ", subsequent_indent="  "),
+        f"  {entry.direction}; {entry.bounds}; needs {entry.needs}",
+        f"  settings: {entry.settings}",
+        *([f"  variants: {entry.variants}"] if entry.variants != "–" else []),
+        f"  {entry.paper}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,36 @@
+"""Repetition within a reply (See et al., 2019, https://aclanthology.org/N19-1170)."""
+
+from dataclasses import dataclass
+
+from dialoscope.metrics.base import Bounds, MeanMetric, ratio
+from dialoscope.metrics.grams import check_n, distinct_in_each, measure_grams
+from dialoscope.tally import Floats
+from dialoscope.text import Batch
+
+
+@dataclass(frozen=True)
+class Repetition(MeanMetric):
+    """The share of a reply's n-grams that it has already used: a confound of length and diversity."""
+
+    name = "repetition"
+    version = 1
+    paper = "https://aclanthology.org/N19-1170"
+    higher_is_better = False
+    main_setting = "n"
+
+    n: int = 1
+    tokenizer: str = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_n(self)
+
+    @property
+    def bounds(self) -> Bounds:
+        """0 when the reply says nothing twice."""
+        return Bounds(0, 1)
+
+    def grade(self, batch: Batch) -> Floats:
+        """Undefined for a reply shorter than n words."""
+        grams = measure_grams(self, batch)
+        return ratio(grams.sizes - distinct_in_each(grams), grams.sizes)

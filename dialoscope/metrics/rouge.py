@@ -1,0 +1,138 @@
+"""ROUGE-N, -L and -W (Lin, 2004, https://aclanthology.org/W04-1013)."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, MeanMetric
+from dialoscope.tally import Floats
+from dialoscope.text import Batch, Overlap, Tokenizer, overlap
+from dialoscope.text.tokens import Ints
+
+
+class _Shares(NamedTuple):
+    """How much of each reply is in each reference, and how much of the reference in the reply."""
+
+    precision: Floats  # (pairs,)
+    recall: Floats
+
+
+@dataclass(frozen=True)
+class Rouge(MeanMetric):
+    """How much of a reference the reply holds, and how much of the reply stands in a reference."""
+
+    name = "rouge"
+    version = 1
+    paper = "https://aclanthology.org/W04-1013"
+    needs = frozenset({"references"})
+    higher_is_better = True
+    main_setting = "order"
+    variants = MappingProxyType(
+        {
+            "rouge-score": MappingProxyType({"tokenizer": "rouge-score"}),
+            "nlg-eval": MappingProxyType({"tokenizer": "spaces", "beta": 1.2, "best": "each"}),
+        }
+    )
+
+    order: Literal["1", "2", "3", "4", "l", "w"] = "l"
+    """Which n-grams are counted; l: the longest common subsequence; w: the same, runs weighing more."""
+    part: Literal["f", "precision", "recall"] = "f"
+    tokenizer: str = "words"
+    stem: bool = False
+    beta: float = 1.0
+    """How much more recall counts than precision in f."""
+    best: Literal["f", "each"] = "f"
+    """Of several references: the one with the best f, or precision and recall each at its best."""
+    weight: float = 1.2
+    """For w: a run of k words is worth k ** weight."""
+    weighting: Literal["paper", "rouge-1.5.5"] = "paper"
+    """For w: whose definition; that of the script ROUGE-1.5.5 differs from its author's paper."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Tokenizer(self.tokenizer)
+        if self.beta <= 0 or self.weight < 1:
+            raise MetricError("rouge: beta must be above 0, and weight at least 1.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """From nothing to all."""
+        return Bounds(0, 1)
+
+    def grade(self, batch: Batch) -> Floats:
+        """The best over the references of each reply; undefined without references."""
+        pairs = overlap(batch, Tokenizer(self.tokenizer, stem=self.stem))
+        shares = batch.once(self._of_shares, lambda: self._shares(pairs))
+        if self.best == "each":
+            shares = _Shares(*(_highest(share, pairs.owner, len(batch)) for share in shares))
+            return self._part(shares)
+        best = _best_pairs(self._f(shares), pairs.owner, len(batch))
+        return np.where(best < 0, math.nan, self._part(shares)[best] if len(pairs.owner) else math.nan)
+
+    @property
+    def _of_shares(self) -> Hashable:
+        """The settings that decide how much is shared; the others only choose among the results."""
+        return Rouge, self.order, self.tokenizer, self.stem, self.weight, self.weighting
+
+    def _part(self, shares: _Shares) -> Floats:
+        return (
+            self._f(shares)
+            if self.part == "f"
+            else shares.precision
+            if self.part == "precision"
+            else shares.recall
+        )
+
+    def _f(self, shares: _Shares) -> Floats:
+        square = self.beta**2
+        above = (1 + square) * shares.precision * shares.recall
+        below = shares.recall + square * shares.precision
+        return np.where(below > 0, above / np.where(below > 0, below, 1), below)
+
+    def _shares(self, pairs: Overlap) -> _Shares:
+        of_reply, of_reference = pairs.replies.lengths, pairs.references.lengths
+        if self.order == "l":
+            return _Shares(_share(pairs.subsequence, of_reply), _share(pairs.subsequence, of_reference))
+        if self.order == "w":
+            return self._weighted_shares(pairs)
+        less = int(self.order) - 1
+        matches = pairs.matches(less + 1)
+        return _Shares(_share(matches, of_reply - less), _share(matches, of_reference - less))
+
+    def _weighted_shares(self, pairs: Overlap) -> _Shares:
+        of_reply, of_reference = (
+            texts.lengths.astype(float) ** self.weight for texts in (pairs.replies, pairs.references)
+        )
+        back = 1 / self.weight
+        if self.weighting == "rouge-1.5.5":
+            # The script weighs the reference's length twice, so that even the same text has less than 1.
+            hits = pairs.weighted_hits(self.weight)
+            return _Shares(_share(hits, of_reply) ** back, _share(hits, of_reference**self.weight) ** back)
+        worth = pairs.weighted_subsequence(self.weight)
+        return _Shares(_share(worth, of_reply) ** back, _share(worth, of_reference) ** back)
+
+
+def _share(part: Ints | Floats, whole: Ints | Floats) -> Floats:
+    """Part over whole; zero when there is no whole, as in rouge-score and ROUGE-1.5.5."""
+    return np.asarray(part / np.maximum(whole, 1))
+
+
+def _best_pairs(f: Floats, owner: Ints, replies: int) -> Ints:
+    """For each reply its pair with the highest f, the first of equals; -1 without a pair."""
+    order = np.lexsort((np.arange(len(f)), -f, owner))
+    first = np.ones(len(order), bool)
+    first[1:] = owner[order][1:] != owner[order][:-1]
+    best = np.full(replies, -1)
+    best[owner[order][first]] = order[first]
+    return best
+
+
+def _highest(values: Floats, owner: Ints, replies: int) -> Floats:
+    highest = np.full(replies, math.nan)
+    np.fmax.at(highest, owner, values)
+    return highest

@@ -1,0 +1,34 @@
+"""#words: how long the replies are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.metrics.base import Bounds, MeanMetric
+from dialoscope.tally import Floats
+from dialoscope.text import Batch, Tokenizer, replies_of
+
+
+@dataclass(frozen=True)
+class Words(MeanMetric):
+    """How many words a reply has; length alone explains much of what other metrics find."""
+
+    name = "words"
+    version = 1
+    paper = "https://arxiv.org/abs/1603.08023"
+    higher_is_better = None
+
+    tokenizer: str = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Tokenizer(self.tokenizer)
+
+    @property
+    def bounds(self) -> Bounds:
+        """No reply is too long to be counted."""
+        return Bounds(0, np.inf)
+
+    def grade(self, batch: Batch) -> Floats:
+        """Words of each reply."""
+        return replies_of(batch, Tokenizer(self.tokenizer)).lengths.astype(float)

@@ -1,0 +1,54 @@
+"""What is judged: replies, the dialogues they come from, and what people said of them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One reply under judgement."""
+
+    id: str
+    system: str
+    response: str
+    context: tuple[str, ...] = ()
+    """The turns before the reply, oldest first."""
+    references: tuple[str, ...] = ()
+    """What people said, or could have said, in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one rater said of one aspect of one reply; no value where that rater gave none."""
+
+    id: str
+    system: str
+    aspect: str
+    rater: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One thing somebody said in a dialogue."""
+
+    speaker: str
+    text: str
+    references: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A whole conversation, from which the turns of one speaker are judged."""
+
+    id: str
+    system: str
+    turns: tuple[Turn, ...]
+
+    def examples(self, speaker: str) -> list[Example]:
+        """One example for each turn of this speaker, with all that was said before it as context."""
+        said = tuple(turn.text for turn in self.turns)
+        return [
+            Example(f"{self.id}#{place + 1}", self.system, turn.text, said[:place], turn.references)
+            for place, turn in enumerate(self.turns)
+            if turn.speaker == speaker
+        ]

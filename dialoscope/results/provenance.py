@@ -1,0 +1,43 @@
+"""Where a result comes from: enough to make it again, and to see that it was not changed."""
+
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The birth certificate of a run."""
+
+    data: str
+    """Hash of all examples in their order, whatever file format they came in."""
+    source: Mapping[str, Any] | None
+    """How the data was read, if it came from files that can be read again."""
+    replies: int
+    skipped: int
+    """Malformed rows that were left out."""
+    lacking: str
+    """What was done with replies that lack what a metric needs."""
+    seed: int
+    command: str
+    started: str
+    seconds: float
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+    def notices(self) -> list[str]:
+        """What a reader of the numbers should be told about the data."""
+        skipped = [f"{self.skipped} malformed rows were left out."] if self.skipped else []
+        return [*skipped, *self.warnings]
+
+
+def versions() -> dict[str, str]:
+    """The versions of everything that has a part in the numbers."""
+    packages = {
+        name: metadata.version(name)
+        for name in ("dialoscope", "numpy", "rapidfuzz", "regex", "nltk", "pyarrow")
+    }
+    return {**packages, "python": platform.python_version(), "platform": sys.platform}

@@ -1,0 +1,274 @@
+"""A run as a folder: what was found, what it was made from, and hashes that show if either was changed.
+
+manifest.json        settings, signatures, provenance, the table, a hash of every other file
+replies.parquet      one row for each reply: id, system, item, a column of values for each metric
+statistics.parquet   the statistics of the same rows, from which every number can be made again
+ratings.parquet      what people said of them, if the data had any
+"""
+
+import dataclasses
+import json
+import shutil
+import tempfile
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialoscope.errors import RunError
+from dialoscope.metrics import Metric, metric
+from dialoscope.results.provenance import Provenance
+from dialoscope.results.ratings import Ratings
+from dialoscope.results.result import ReplyIndex, Result
+from dialoscope.tally import Bags, Sums, Tally, Values
+
+FORMAT = "dialoscope run"
+VERSION = 1
+
+
+def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
+    """Write the run beside its place and move it there when it is whole."""
+    refuse_taken(folder, overwrite=overwrite)
+    with _moved_into_place(folder) as work:
+        _write(work / "replies.parquet", _replies_table(result))
+        _write(work / "statistics.parquet", _statistics_table(result))
+        if len(result.ratings):
+            _write(work / "ratings.parquet", _ratings_table(result.ratings))
+        hashes = {path.name: _hash(path) for path in sorted(work.glob("*.parquet"))}
+        manifest = json.dumps(_manifest(result, hashes), ensure_ascii=False, indent=1, allow_nan=False)
+        (work / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+    return folder
+
+
+def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
+    """Say early that a run would land on top of something else."""
+    if not folder.exists():
+        return
+    if not overwrite:
+        raise RunError(f"{folder} exists already. Choose another name, or add --overwrite to replace it.")
+    if not (folder / "manifest.json").is_file():
+        raise RunError(f"{folder} is not a run, so it is not replaced. Choose another name.")
+
+
+def load(folder: Path) -> Result:
+    """Read a run, refusing anything that is not whole and unchanged."""
+    manifest = _read_manifest(folder)
+    _check_hashes(folder, manifest)
+    try:
+        metrics = tuple(metric(entry["metric"]) for entry in manifest["metrics"])
+        _check_signatures(folder, metrics, manifest)
+        replies = pq.read_table(folder / "replies.parquet")
+        statistics = pq.read_table(folder / "statistics.parquet")
+        return Result(
+            replies=_index(replies, tuple(manifest["systems"])),
+            metrics=metrics,
+            tallies={
+                one.statistics: _tally(entry["statistics"], replies, statistics)
+                for one, entry in zip(metrics, manifest["metrics"], strict=True)
+            },
+            ratings=_ratings(folder),
+            provenance=_provenance(manifest["provenance"]),
+        )
+    except (KeyError, TypeError, ValueError, pa.ArrowException, OSError) as broken:
+        raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
+
+
+def _replies_table(result: Result) -> pa.Table:
+    names = pa.DictionaryArray.from_arrays(
+        pa.array(result.replies.system, pa.int32()), pa.array(result.systems)
+    )
+    columns = {
+        "id": pa.array(result.replies.ids, pa.large_string()),
+        "system": names,
+        "item": pa.array(result.replies.item),
+    }
+    values = {str(one): _nullable(result.values(one)) for one in result.metrics if one.of_replies}
+    return pa.table({**columns, **values})
+
+
+def _statistics_table(result: Result) -> pa.Table:
+    """Values are not among them: they stand in the table of replies."""
+    arrays = {
+        name: _column(result.tallies[key])
+        for key, name in _statistics_names(result).items()
+        if not isinstance(result.tallies[key], Values)
+    }
+    return pa.table(arrays or {"none": pa.nulls(len(result.replies))})
+
+
+def _statistics_names(result: Result) -> dict[Hashable, str]:
+    """A column for each kind of statistics, named after the first metric that uses it."""
+    names: dict[Hashable, str] = {}
+    for one in result.metrics:
+        names.setdefault(one.statistics, str(one))
+    return names
+
+
+def _column(tally: Tally) -> pa.Array:
+    if isinstance(tally, Sums):
+        flat = pa.array(np.ascontiguousarray(tally.rows).ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, tally.rows.shape[1])
+    if isinstance(tally, Bags):
+        starts = np.concatenate(([0], np.cumsum(tally.sizes)))
+        return pa.LargeListArray.from_arrays(pa.array(starts), pa.array(tally.things))
+    raise TypeError(f"statistics of the kind {type(tally).__name__} cannot be saved")
+
+
+def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
+    if name not in statistics.column_names:
+        return Values(_floats(replies[name]))
+    column = statistics[name].combine_chunks()
+    if pa.types.is_fixed_size_list(column.type):
+        return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))
+    sizes = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    return Bags(column.flatten().to_numpy(zero_copy_only=False), sizes)
+
+
+def _ratings_table(ratings: Ratings) -> pa.Table:
+    return pa.table(
+        {
+            "reply": pa.array(ratings.reply),
+            "aspect": pa.array(ratings.aspect).dictionary_encode(),
+            "rater": pa.array(ratings.rater).dictionary_encode(),
+            "value": _nullable(ratings.value),
+        }
+    )
+
+
+def _ratings(folder: Path) -> Ratings:
+    if not (folder / "ratings.parquet").exists():
+        return Ratings(np.empty(0, np.int64), (), (), np.empty(0))
+    table = pq.read_table(folder / "ratings.parquet")
+    return Ratings(
+        table["reply"].to_numpy(),
+        tuple(table["aspect"].to_pylist()),
+        tuple(table["rater"].to_pylist()),
+        _floats(table["value"]),
+    )
+
+
+def _index(replies: pa.Table, systems: tuple[str, ...]) -> ReplyIndex:
+    place = {name: number for number, name in enumerate(systems)}
+    encoded = replies["system"].combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    renumber = np.array([place[name] for name in encoded.dictionary.to_pylist()], np.int64)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return ReplyIndex(tuple(replies["id"].to_pylist()), systems, renumber[codes], replies["item"].to_numpy())
+
+
+def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
+    names = _statistics_names(result)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "systems": list(result.systems),
+        "metrics": [
+            {"metric": str(one), "signature": one.signature, "statistics": names[one.statistics]}
+            for one in result.metrics
+        ],
+        "table": json.loads(result.table().json()),
+        "provenance": dataclasses.asdict(result.provenance),
+        "files": dict(hashes),
+    }
+
+
+def _provenance(record: dict[str, Any]) -> Provenance:
+    return Provenance(**{**record, "warnings": tuple(record["warnings"])})
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    if not folder.is_dir():
+        raise RunError(f"There is no run at {folder}.")
+    if not path.is_file():
+        raise RunError(f"{folder} is not a run: it has no manifest.json.")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as broken:
+        raise RunError(f"{path} cannot be read ({broken}). Score the data again.") from broken
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise RunError(f"{folder} is not a run: its manifest.json was written by something else.")
+    if manifest.get("version") != VERSION:
+        raise RunError(
+            f"{folder} has run format {manifest.get('version')}, this Dialoscope reads {VERSION}. "
+            "Use the version of Dialoscope that wrote it, or score the data again."
+        )
+    return manifest
+
+
+def _check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not {"replies.parquet", "statistics.parquet"} <= files.keys():
+        raise RunError(f"{folder}/manifest.json does not list the run's files. Score the data again.")
+    for name, expected in files.items():
+        path = folder / Path(name).name
+        if not path.is_file():
+            raise RunError(f"{folder} is damaged: {name} is missing. Score the data again.")
+        found = _hash(path)
+        if found != expected:
+            raise RunError(
+                f"{folder} is damaged or was changed: {name} has the hash {found}, "
+                f"the manifest says {expected}. Score the data again."
+            )
+
+
+def _check_signatures(folder: Path, metrics: tuple[Metric[Any], ...], manifest: Mapping[str, Any]) -> None:
+    for one, entry in zip(metrics, manifest["metrics"], strict=True):
+        if one.signature != entry["signature"]:
+            raise RunError(
+                f"{folder} holds {entry['signature']}, but this Dialoscope makes {one.signature}: "
+                "the numbers are not the same thing. Use the version that wrote it "
+                f"({manifest['provenance']['versions'].get('dialoscope')}), or score the data again."
+            )
+
+
+@contextmanager
+def _moved_into_place(folder: Path) -> Iterator[Path]:
+    """A folder to work in, which becomes `folder` at the end, or vanishes if anything fails."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as failed:
+        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
+    try:
+        yield work
+        work.chmod(0o755)
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+            folder.replace(old / folder.name)
+            work.replace(folder)
+            shutil.rmtree(old)
+        else:
+            work.replace(folder)
+    except OSError as failed:
+        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    pq.write_table(table, path, compression="zstd", row_group_size=1 << 17)
+
+
+def _hash(path: Path) -> str:
+    digest = sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _nullable(values: np.ndarray) -> pa.Array:
+    return pa.array(values, from_pandas=True)
+
+
+def _floats(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    return np.asarray(
+        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy(), float
+    )

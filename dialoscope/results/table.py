@@ -1,0 +1,136 @@
+"""A table of systems and metrics, in the forms people paste it into."""
+
+import csv
+import io
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dialoscope.printable import printable
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one metric says of one system."""
+
+    system: str
+    metric: str
+    value: float
+    low: float
+    high: float
+    replies: int
+    undefined: int
+    """Replies for which the metric has no value."""
+    best: bool
+    p: float | None
+    """Significance of the difference to the best system, where it was asked for."""
+    signature: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells, metric by metric, each with the systems in the same order."""
+
+    cells: tuple[Cell, ...]
+    systems: tuple[str, ...]
+    metrics: tuple[str, ...]
+    confidence: float
+
+    def cell(self, system: str, metric: str) -> Cell:
+        """What the metric says of the system."""
+        return self.cells[self.metrics.index(metric) * len(self.systems) + self.systems.index(system)]
+
+    def grid(self, best: str = "{}") -> list[list[str]]:
+        """Texts with a head row and a head column; the longer side goes down."""
+        across = [["", *map(printable, self.systems)]]
+        for metric in self.metrics:
+            row = [self.cell(system, metric) for system in self.systems]
+            across.append([metric, *(best.format(_text(cell)) if cell.best else _text(cell) for cell in row)])
+        down = len(self.metrics) >= len(self.systems)
+        return across if down else [list(row) for row in zip(*across, strict=True)]
+
+    def text(self) -> str:
+        """For a terminal or a mail; the best of each metric is starred."""
+        grid = self.grid(best="{} *")
+        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+        lines = [
+            "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+            for row in grid
+        ]
+        return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+    def markdown(self) -> str:
+        """For a README or an issue; the best of each metric is bold."""
+        rows = [
+            "| " + " | ".join(word.replace("|", "\\|") for word in row) + " |"
+            for row in self.grid(best="**{}**")
+        ]
+        return "\n".join([rows[0], "|---" * rows[0].replace("\\|", "").count(" | ") + "|---|", *rows[1:]])
+
+    def csv(self) -> str:
+        """One line for each system and metric."""
+        out = io.StringIO()
+        names = [name for name in Cell.__dataclass_fields__ if name != "p" or self._tested()]
+        writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _blank(value) for name, value in row.items()} for row in self.rows())
+        return out.getvalue().rstrip("\n")
+
+    def json(self) -> str:
+        """A list of objects, undefined as null."""
+        rows = [
+            {name: _null(value) for name, value in row.items() if name != "p" or self._tested()}
+            for row in self.rows()
+        ]
+        return json.dumps(rows, ensure_ascii=False, indent=1)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each system and metric."""
+        return [asdict(cell) for cell in self.cells]
+
+    def notes(self) -> list[str]:
+        """What a reader must know to read the table."""
+        notes = [f"[low, high]: {self.confidence:.0%} interval."]
+        undefined = [cell for cell in self.cells if cell.undefined]
+        notes += [
+            f"{cell.metric} is undefined for {cell.undefined} of {cell.replies} replies "
+            f"of {printable(cell.system)}."
+            for cell in undefined[:10]
+        ]
+        if len(undefined) > 10:
+            notes.append(f"… and for some replies in {len(undefined) - 10} more cells.")
+        if self._tested():
+            notes.append("p: paired test against the best system, not corrected for the number of tests.")
+        return notes
+
+    def signatures(self) -> list[str]:
+        """How each number was made."""
+        return list(dict.fromkeys(f"{cell.metric}: {cell.signature}" for cell in self.cells))
+
+    def _tested(self) -> bool:
+        return any(cell.p is not None for cell in self.cells)
+
+
+def _text(cell: Cell) -> str:
+    value = number(cell.value)
+    if not math.isnan(cell.low):
+        value += f" [{number(cell.low)}, {number(cell.high)}]"
+    if cell.p is not None and not math.isnan(cell.p):
+        value += " p<.001" if cell.p < 0.001 else f" p={cell.p:.3f}".replace("0.", ".")
+    return value
+
+
+def number(value: float) -> str:
+    """Enough digits to tell systems apart, no more."""
+    if math.isnan(value):
+        return "–"
+    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def _blank(value: object) -> object:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _null(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,47 @@
+"""Whether every reply has what the metrics need."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics import Metric
+from dialoscope.records import Example
+
+
+@dataclass
+class Lack:
+    """Replies that have nothing where a metric needs something."""
+
+    count: int = 0
+    first: str = ""
+
+
+@dataclass
+class Needs:
+    """Counts what is lacking while the replies stream by."""
+
+    metrics: Sequence[Metric[Any]]
+    seen: int = 0
+    lacks: dict[str, Lack] = field(default_factory=dict)
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Take these replies into account."""
+        self.seen += len(examples)
+        for need in {need for one in self.metrics for need in one.needs}:
+            lacking = [example.id for example in examples if not getattr(example, need)]
+            if lacking:
+                lack = self.lacks.setdefault(need, Lack(first=lacking[0]))
+                lack.count += len(lacking)
+
+    def raise_lacks(self) -> None:
+        """Say which metric lacks what, and what can be done."""
+        for need, lack in self.lacks.items():
+            names = [str(one) for one in self.metrics if need in one.needs]
+            verb, them = ("needs", "it") if len(names) == 1 else ("need", "them")
+            none = f"no {need}" if need == "context" else "none"
+            raise MetricError(
+                f"{', '.join(names)} {verb} {need}, but {lack.count} of {self.seen} replies have {none} "
+                f"(the first is '{lack.first}'). Add what is missing, leave {them} out, "
+                "or count these replies as undefined with --lacking undefined (lacking='undefined')."
+            )

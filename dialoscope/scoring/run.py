@@ -1,0 +1,177 @@
+"""The run: read, measure, collect."""
+
+import shlex
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import blake2b, sha256
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, canonical
+from dialoscope.errors import DataError, MetricError
+from dialoscope.metrics import Metric
+from dialoscope.metrics import metrics as read_metrics
+from dialoscope.records import Example
+from dialoscope.results import Provenance, ReplyIndex, Result, versions
+from dialoscope.results.ratings import RatingsBuilder
+from dialoscope.scoring.needs import Needs
+from dialoscope.tally import Tally
+from dialoscope.text import Batch
+
+BATCH = 1024
+"""Replies measured together: enough to keep arrays long, few enough to stay in the processor's cache."""
+
+AHEAD = 16
+"""Batches handed to an executor before the first must be done."""
+
+
+def evaluate(
+    replies: RowSource | Iterable[Example],
+    metrics: Sequence[Metric[Any] | str],
+    *,
+    on: Executor | None = None,
+    lacking: str = "stop",
+    scales: dict[str, tuple[float, float]] | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Score replies with metrics, here or on an executor; the numbers are the same.
+
+    Args:
+        replies: What `read` returned, or examples.
+        metrics: Metrics, or their names (`bleu-4`, `rouge:order=1/2/l`).
+        on: Where to work; here if nothing is given.
+        lacking: What to do with replies that lack what a metric needs: `stop`, or count as `undefined`.
+        scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
+        seed: For the resampling behind intervals and tests.
+        progress: Told how many bytes more have been read.
+    """
+    chosen = _chosen(metrics)
+    if lacking not in ("stop", "undefined"):
+        raise MetricError(f"lacking is '{lacking}'; it must be 'stop' or 'undefined'.")
+    source = replies if isinstance(replies, RowSource) else Replies.of(replies)
+    started, clock = datetime.now(UTC), time.perf_counter()
+    collected = Collected(Lint(scales), Needs(chosen if lacking == "stop" else ()))
+    log = ReadLog(on_bytes=progress)
+    tallies = _measure_all(collected.batches(source.rows(log)), chosen, on)
+    collected.needs.raise_lacks()
+    if not collected.ids:
+        raise DataError("There is not one reply to score.")
+    return Result(
+        replies=collected.index(),
+        metrics=chosen,
+        tallies=tallies,
+        ratings=collected.ratings.build(),
+        provenance=Provenance(
+            data=f"sha256:{collected.data.hexdigest()}",
+            source=source.arguments() if isinstance(source, Replies) else None,
+            replies=len(collected.ids),
+            skipped=log.problem_count,
+            lacking=lacking,
+            seed=seed,
+            command=shlex.join(sys.argv),
+            started=started.isoformat(timespec="seconds"),
+            seconds=round(time.perf_counter() - clock, 3),
+            versions=versions(),
+            warnings=tuple(collected.lint.warnings(log)),
+        ),
+    )
+
+
+@dataclass
+class Collected:
+    """All that is kept of the replies while they stream by; their texts are not."""
+
+    lint: Lint
+    needs: Needs
+    ids: list[str] = field(default_factory=list)
+    systems: dict[str, int] = field(default_factory=dict)
+    system: list[np.ndarray] = field(default_factory=list)
+    item: list[np.ndarray] = field(default_factory=list)
+    ratings: RatingsBuilder = field(default_factory=RatingsBuilder)
+    data: Any = field(default_factory=sha256)
+
+    def batches(self, rows: Iterator[Row]) -> Iterator[Sequence[Example]]:
+        """The examples, some at a time; none once something is lacking, but all are looked at."""
+        while batch := list(islice(rows, BATCH)):
+            for row in batch:
+                self._note(row)
+            examples = [row.example for row in batch]
+            self.system.append(
+                np.array([self.systems.setdefault(one.system, len(self.systems)) for one in examples])
+            )
+            self.item.append(np.fromiter(map(item_of, examples), np.int64, len(examples)))
+            self.needs.check(examples)
+            if not self.needs.lacks:
+                yield examples
+
+    def index(self) -> ReplyIndex:
+        """Which replies there were."""
+        return ReplyIndex(
+            tuple(self.ids), tuple(self.systems), np.concatenate(self.system), np.concatenate(self.item)
+        )
+
+    def _note(self, row: Row) -> None:
+        self.data.update(canonical(row.example))
+        self.lint.add(row)
+        if row.ratings:
+            self.ratings.add(len(self.ids), row.ratings)
+        self.ids.append(row.example.id)
+
+
+def item_of(example: Example) -> int:
+    """A number for what was replied to: the context where there is one, else what the id names."""
+    digest = blake2b(digest_size=8)
+    for turn in example.context or (example.id,):
+        digest.update(f"{len(turn)}:{turn}".encode("utf-8", "surrogatepass"))
+    return int.from_bytes(digest.digest(), "little", signed=True)
+
+
+def _chosen(metrics: Sequence[Metric[Any] | str]) -> tuple[Metric[Any], ...]:
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    every = [one for given in metrics for one in (read_metrics(given) if isinstance(given, str) else [given])]
+    if not every:
+        raise MetricError("There is no metric to score with; name at least one, such as bleu.")
+    return tuple(dict.fromkeys(every))
+
+
+def _measure_all(
+    batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
+) -> dict[Hashable, Tally]:
+    """The statistics of all replies, each kind made once however many metrics use it."""
+    makers = {one.statistics: one for one in reversed(metrics)}
+    parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
+    for measured in _mapped(batches, tuple(makers.values()), on):
+        for key, tally in zip(makers, measured, strict=True):
+            parts[key].append(tally)
+    return {key: makers[key].tally.joined(parts.pop(key)) for key in makers}
+
+
+def _mapped(
+    batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
+) -> Iterator[list[Tally]]:
+    """The measures of each batch in the order of the batches, some of them worked on ahead."""
+    if on is None:
+        for batch in batches:
+            yield _measure(batch, metrics)
+        return
+    waiting: deque[Future[list[Tally]]] = deque()
+    for batch in batches:
+        waiting.append(on.submit(_measure, batch, metrics))
+        if len(waiting) >= AHEAD:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> list[Tally]:
+    batch = Batch(examples)
+    return [one.measure(batch) for one in metrics]

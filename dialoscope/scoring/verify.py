@@ -1,0 +1,97 @@
+"""Do the numbers of a run still hold?"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dialoscope.data import RowSource, read
+from dialoscope.errors import RunError
+from dialoscope.results import Result
+from dialoscope.scoring.run import evaluate
+
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was looked at, and what was found to differ."""
+
+    checked: int
+    """Numbers compared."""
+    differences: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number is the same."""
+        return not self.differences
+
+
+def verify(
+    run: str | Path, data: Sequence[str | Path] = (), *, progress: Callable[[int], None] | None = None
+) -> Verification:
+    """Score the data of a run again and compare every number.
+
+    Args:
+        run: The folder of the run; that it is whole and unchanged is checked first.
+        data: Where the data is now, if not where it was.
+        progress: Told how many bytes more have been read.
+    """
+    old = Result.load(run)
+    new = evaluate(
+        _source(old, run, data),
+        old.metrics,
+        lacking=old.provenance.lacking,
+        seed=old.provenance.seed,
+        progress=progress,
+    )
+    if new.provenance.data != old.provenance.data:
+        return Verification(0, (_other_data(old, new),))
+    checked = len(old.metrics) * (len(old.replies) + len(old.systems))
+    return Verification(checked, tuple(_differences(old, new)))
+
+
+def _source(old: Result, run: str | Path, data: Sequence[str | Path]) -> RowSource:
+    arguments: dict[str, Any] | None = dict(old.provenance.source) if old.provenance.source else None
+    if data:
+        arguments = {
+            **(arguments or {"on_error": "skip" if old.provenance.skipped else "stop"}),
+            "paths": list(data),
+        }
+    if arguments is None or "-" in arguments["paths"]:
+        raise RunError(
+            f"{run} was not scored from files that can be read again. Name its data with --data FILE."
+        )
+    return read(*arguments.pop("paths"), **arguments)
+
+
+def _other_data(old: Result, new: Result) -> str:
+    return (
+        f"the data is not the same: the run was made from {old.provenance.replies} replies with the hash "
+        f"{old.provenance.data}, now there are {new.provenance.replies} with {new.provenance.data}"
+    )
+
+
+def _differences(old: Result, new: Result) -> Iterator[str]:
+    for one in old.metrics:
+        for system in old.systems:
+            was, is_now = old.score(one, system), new.score(one, system)
+            if not _same(was, is_now):
+                yield f"{one} of {system} was {was!r}, is {is_now!r}"
+        before, after = old.values(one), new.values(one)
+        apart = np.flatnonzero(~np.isclose(before, after, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
+        if len(apart):
+            first = int(apart[0])
+            yield (
+                f"{one} differs for {len(apart)} replies; that of '{old.replies.ids[first]}' "
+                f"was {before[first]!r}, is {after[first]!r}"
+            )
+
+
+def _same(was: float, is_now: float) -> bool:
+    return (math.isnan(was) and math.isnan(is_now)) or math.isclose(
+        was, is_now, rel_tol=TOLERANCE, abs_tol=TOLERANCE
+    )

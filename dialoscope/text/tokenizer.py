@@ -1,0 +1,187 @@
+"""Ways to cut a text into words. All work on many texts at once, which is what makes them fast."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from dialoscope.errors import MetricError
+
+Texts = Sequence[str]
+Words = list[list[str]]
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How a text becomes words; equal tokenizers share their work within a batch."""
+
+    name: str
+    lowercase: bool = False
+    stem: bool = False
+
+    def __post_init__(self) -> None:
+        if self.name not in TOKENIZERS:
+            raise MetricError(f"There is no tokenizer '{self.name}'. Choose one of: {', '.join(TOKENIZERS)}.")
+
+    def __call__(self, texts: Texts) -> Words:
+        """The words of each text."""
+        if self.lowercase:
+            texts = [text.lower() for text in texts]
+        words = TOKENIZERS[self.name](texts)
+        return [list(map(_stem, line)) for line in words] if self.stem else words
+
+
+def _whitespace(texts: Texts) -> Words:
+    return [text.split() for text in texts]
+
+
+def _single_spaces(texts: Texts) -> Words:
+    # nlg-eval reads one text a line, strips it, and splits at each single space: two give an empty word.
+    stripped = [" ".join(text.splitlines()).strip() for text in texts]
+    return [text.split(" ") if text else [] for text in stripped]
+
+
+def _characters(texts: Texts) -> Words:
+    return [[character for character in text if not character.isspace()] for text in texts]
+
+
+# 13a: what WMT's mteval-v13a and sacreBLEU do to a text. Its rules in words: every ASCII punctuation mark
+# but ' - . , stands alone; full stops and commas stand alone unless a digit is on both sides; a hyphen after
+# a digit stands alone. They come as four substitutions applied one after the other, and where marks and
+# digits meet ("..5") the order in which these eat characters decides. Only texts in which a digit touches
+# a mark can tell the difference, so only those take the exact, slow road.
+_13A_MARKS = '{|}~[\\]^_`!"#$%&()*+:;<=>?@/'
+_13A_DIGIT_MEETS_MARK = re.compile(r"[0-9](?:(?<=[.,].)|(?=-))")  # digits first: they are rare
+_13A_RULES = (
+    (re.compile(r"([{-~\[-` -&(-+:-@/])"), r" \1 "),
+    (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
+    (re.compile(r"([.,])([^0-9])"), r" \1 \2"),
+    (re.compile(r"([0-9])(-)"), r"\1 \2 "),
+)
+
+
+def _13a(texts: Texts) -> Words:
+    lines = _13a_lines(texts)
+    # Lines are separated by a line break, which no line holds any more; spaces keep rules from crossing it.
+    joined = " \n ".join(lines)
+    exact = _lines_with(_13A_DIGIT_MEETS_MARK, joined)
+    for mark in (*_13A_MARKS, ".", ","):
+        joined = joined.replace(mark, f" {mark} ")
+    words = [line.split() for line in joined.split("\n")] if lines else []
+    for place in exact:
+        words[place] = _13a_exactly(lines[place])
+    return words
+
+
+def _lines_with(pattern: re.Pattern[str], joined: str) -> set[int]:
+    """Which lines the pattern is found in."""
+    found, line, seen = set(), 0, 0
+    for match in pattern.finditer(joined):
+        line += joined.count("\n", seen, match.start())
+        seen = match.start()
+        found.add(line)
+    return found
+
+
+def _13a_lines(texts: Texts) -> list[str]:
+    joined = "\0".join([text.rstrip() for text in texts])
+    if joined.count("\0") == len(texts) - 1:
+        lines = _13a_unescape(joined).split("\0")
+    else:  # some text holds the separator itself
+        lines = [_13a_unescape(text.rstrip()) for text in texts]
+    return lines
+
+
+def _13a_unescape(text: str) -> str:
+    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
+    if "&" in text:
+        # In this order: "&amp;lt;" becomes "<", as it does in mteval.
+        text = text.replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
+    return text
+
+
+def _13a_exactly(line: str) -> list[str]:
+    line = f" {line} "
+    for pattern, replacement in _13A_RULES:
+        line = pattern.sub(replacement, line)
+    return line.split()
+
+
+# ROUGE's words: lower-cased runs of ASCII letters and digits.
+_LETTERS_AND_DIGITS = bytes(
+    code if chr(code).isalnum() and code < 128 else ord("\n") if code == ord("\n") else ord(" ")
+    for code in range(256)
+)
+
+
+def _ascii_words(texts: Texts) -> Words:
+    if not texts:
+        return []
+    # Lower-case first: some letters outside ASCII have lower forms inside it (the Kelvin sign is a k).
+    joined = "\n".join([text.replace("\n", " ") for text in texts]).lower()
+    kept = joined.encode("ascii", "replace").translate(_LETTERS_AND_DIGITS).decode("ascii")
+    return [line.split() for line in kept.split("\n")]
+
+
+def _words(texts: Texts) -> Words:
+    """The same for every script: letters, digits and the marks that belong to them.
+
+    Scripts written without spaces between words are cut into characters. On ASCII text the words are
+    those of ROUGE.
+    """
+    words = _ascii_words(texts)
+    foreign = [place for place, text in enumerate(texts) if not text.isascii()]
+    find = _unicode_words() if foreign else None
+    for place in foreign:
+        words[place] = find(texts[place].lower()) if find else []
+    return words
+
+
+@cache
+def _unicode_words() -> Callable[[str], list[str]]:
+    import regex  # only non-ASCII text pays for it
+
+    unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    pattern = rf"[{unspaced}]\p{{M}}*|(?:(?![{unspaced}])[\p{{L}}\p{{N}}]\p{{M}}*)+"
+    find: Callable[[str], list[str]] = regex.compile(pattern).findall
+    return find
+
+
+def _treebank(texts: Texts) -> Words:
+    tokenize = _treebank_tokenizer().tokenize
+    return [tokenize(text) for text in texts]
+
+
+@cache
+def _treebank_tokenizer() -> Any:  # noqa: ANN401 - NLTK is not typed
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    return NLTKWordTokenizer()
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    # Short words are left alone, as ROUGE does.
+    return str(_stemmer().stem(word)) if len(word) > 3 else word
+
+
+@cache
+def _stemmer() -> Any:  # noqa: ANN401
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
+
+
+TOKENIZERS: Mapping[str, Callable[[Texts], Words]] = MappingProxyType(
+    {
+        "13a": _13a,
+        "words": _words,
+        "rouge-score": _ascii_words,
+        "split": _whitespace,
+        "spaces": _single_spaces,
+        "char": _characters,
+        "treebank": _treebank,
+    }
+)

@@ -1,0 +1,27 @@
+"""What all tests share."""
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_report_header() -> str:
+    packages = ("numpy", "pyarrow", "rapidfuzz", "regex", "nltk", "sacrebleu", "rouge-score")
+    return "oracles and engines: " + ", ".join(f"{name} {metadata.version(name)}" for name in packages)
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    folder = os.environ.get("DIALOSCOPE_CORPORA")
+    if not folder:
+        pytest.skip("DIALOSCOPE_CORPORA is not set; it should name the folder of the rated corpora")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    return ROOT / "examples" / "sample.jsonl"

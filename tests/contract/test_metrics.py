@@ -1,0 +1,213 @@
+"""The laws that hold for every metric, over all entries of the table and their variants."""
+
+import math
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import fields
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dialoscope as ds
+from dialoscope.metrics import METRICS, AdditiveMetric, metric_class, metrics
+from dialoscope.scoring import run
+from dialoscope.text import Batch
+
+EVERY = [
+    *METRICS,
+    *(f"{name}:variant={variant}" for name in METRICS for variant in metric_class(name).variants),
+    "bleu:order=1",
+    "bleu:smoothing=none,effective_order=always",
+    "bleu:smoothing=floor,lowercase=true",
+    "bleu:smoothing=add-k,tokenizer=char",
+    "rouge-1",
+    "rouge-4:part=recall",
+    "rouge-w",
+    "rouge-w:weighting=rouge-1.5.5,part=precision",
+    "rouge-l:stem=true,best=each",
+    "distinct-1",
+    "distinct-3:level=reply",
+    "entropy-1",
+    "self-bleu-1",
+    "repetition-2",
+    "copying-1",
+]
+
+WORDS = st.sampled_from(
+    [
+        "yes",
+        "no",
+        "tea",
+        "Tea",
+        "the",
+        "3.5",
+        "...",
+        "don't",
+        "नमस्ते",
+        "你好",
+        "é",
+        "\U0001f600",
+        "",
+        "a-b",
+        "\x00",
+    ]
+)
+TEXTS = st.one_of(st.lists(WORDS, max_size=12).map(" ".join), st.text(max_size=30))
+
+
+@st.composite
+def example_lists(draw, fewest=1):
+    rows = draw(
+        st.lists(
+            st.tuples(
+                TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, min_size=1, max_size=3)
+            ),
+            min_size=fewest,
+            max_size=9,
+        )
+    )
+    return [
+        ds.Example(str(i), "s", reply, tuple(said), tuple(refs)) for i, (reply, said, refs) in enumerate(rows)
+    ]
+
+
+@pytest.fixture(params=EVERY, scope="module")
+def metric(request):
+    return ds.metric(request.param)
+
+
+def same(one, other) -> bool:
+    return np.array_equal(np.asarray(one, float), np.asarray(other, float), equal_nan=True)
+
+
+def in_batches(metric, examples, sizes):
+    parts, first = [], 0
+    for size in sizes:
+        parts.append(metric.measure(Batch(examples[first : first + size])))
+        first += size
+    return metric.tally.joined(parts)
+
+
+@given(examples=example_lists(), data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_batching_does_not_show(metric, examples, data):
+    cut = data.draw(st.integers(0, len(examples)))
+    whole = metric.measure(Batch(examples))
+    parts = in_batches(metric, examples, [cut, len(examples) - cut])
+    alone = in_batches(metric, examples, [1] * len(examples))
+    assert len(whole) == len(examples)
+    for other in (parts, alone):
+        assert same(metric.score_each(whole), metric.score_each(other))
+        assert same(metric.score(whole), metric.score(other))
+
+
+@given(examples=example_lists(), data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_order_does_not_show(metric, examples, data):
+    order = np.array(data.draw(st.permutations(range(len(examples)))), int)
+    straight, shuffled = metric.measure(Batch(examples)), metric.measure(Batch([examples[i] for i in order]))
+    assert same(metric.score_each(straight)[order], metric.score_each(shuffled))
+    assert same(metric.score(straight), metric.score(shuffled))
+    assert same(metric.score(straight), metric.score(straight.take(order)))
+
+
+@given(examples=example_lists())
+@settings(max_examples=25, deadline=None)
+def test_scores_are_numbers_within_bounds_or_undefined_for_any_text(metric, examples):
+    tally = metric.measure(Batch(examples))
+    low, high = metric.bounds
+    for value in (*metric.score_each(tally), metric.score(tally)):
+        assert math.isnan(value) or low <= value <= high * (1 + 1e-12)
+
+
+@given(examples=example_lists())
+@settings(max_examples=10, deadline=None)
+def test_what_prepares_statistics_changes_no_score(metric, examples):
+    tally = metric.measure(Batch(examples))
+    assert same(metric.score(tally), metric.score(tally.prepared()))
+
+
+def test_nothing_at_all_is_undefined_not_zero(metric):
+    nothing = metric.measure(Batch([]))
+    assert len(nothing) == 0
+    assert math.isnan(metric.score(nothing))
+
+
+def test_an_empty_reply_is_a_number_or_undefined(metric):
+    tally = metric.measure(Batch([ds.Example("1", "s", "", ("hello",), ("good morning",))]))
+    assert len(metric.score_each(tally)) == 1
+
+
+def test_a_reply_that_lacks_what_is_needed_is_undefined_and_spoils_no_other(metric):
+    if not metric.needs:
+        pytest.skip("it needs nothing")
+    whole = [
+        ds.Example(str(i), "s", text, ("hi there",), ("good day to you",))
+        for i, text in enumerate(["good day", "hi"])
+    ]
+    lacking = ds.Example("9", "s", "good day to you")
+    tally = metric.measure(Batch([whole[0], lacking, whole[1]]))
+    assert math.isnan(metric.score_each(tally)[1])
+    assert same(metric.score(tally), metric.score(metric.measure(Batch(whole))))
+    assert math.isnan(metric.score(metric.measure(Batch([lacking]))))
+    if isinstance(metric, AdditiveMetric):
+        assert not metric.rows(tally)[1].any()
+
+
+def test_it_is_a_value(metric):
+    copy = pickle.loads(pickle.dumps(metric))  # noqa: S301 - our own
+    assert copy == metric
+    assert hash(copy) == hash(metric)
+    assert metrics(str(metric)) == [metric]
+
+
+def test_its_signature_names_every_setting_and_the_version(metric):
+    parts = metric.signature.split("|")
+    assert parts[0] == metric.name
+    assert parts[-1] == f"v:{metric.version}"
+    assert [part.split(":")[0] for part in parts[1:-1]] == [field.name for field in fields(metric)]
+
+
+def test_it_says_what_it_is(metric):
+    assert type(metric).__doc__
+    assert metric.paper.startswith("https://")
+    assert metric.higher_is_better in (True, False, None)
+    assert metric.needs <= {"context", "references"}
+
+
+def test_the_reply_that_is_its_reference_beats_one_that_is_not(metric):
+    if "references" not in metric.needs:
+        pytest.skip("it looks at no reference")
+    texts = [
+        "I would love a cup of tea now",
+        "The train leaves at noon tomorrow",
+        "My sister plays the old piano",
+    ]
+    right = [ds.Example(str(i), "s", text, (), (text,)) for i, text in enumerate(texts)]
+    wrong = [ds.Example(str(i), "s", texts[i - 1], (), (text,)) for i, text in enumerate(texts)]
+    assert metric.score(metric.measure(Batch(right))) > metric.score(metric.measure(Batch(wrong)))
+
+
+def test_the_number_of_workers_does_not_show(sample, monkeypatch):
+    monkeypatch.setattr(run, "BATCH", 13)
+    replies = ds.read(sample)
+    here = ds.evaluate(replies, EVERY)
+    with ThreadPoolExecutor(3) as threads:
+        assert ds.evaluate(replies, EVERY, on=threads) == here
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        assert ds.evaluate(replies, EVERY, on=processes) == here
+
+
+def test_every_metric_has_a_card_and_is_in_the_table_of_cards():
+    from dialoscope.metrics.catalogue import catalogue
+    from tests.conftest import ROOT
+
+    page = (ROOT / "docs/metrics/README.md").read_text(encoding="utf-8")
+    assert catalogue().markdown() in page, (
+        "run: dialoscope metrics --markdown, and paste it into docs/metrics/README.md"
+    )
+    for name in METRICS:
+        assert (ROOT / f"docs/metrics/{name}.md").read_text(encoding="utf-8").startswith("# ")

@@ -1,0 +1,317 @@
+"""A user's day at the command line, with real processes where it matters."""
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import dialoscope as ds
+from dialoscope.cli import app, main
+
+
+def dialoscope(*arguments, **options):
+    """The command as users start it."""
+    return subprocess.run(
+        [sys.executable, "-m", "dialoscope", *map(str, arguments)], capture_output=True, text=True, **options
+    )
+
+
+@pytest.fixture
+def cli(monkeypatch, capsys):
+    """The command in this process, through its real entry point."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dialoscope", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_score_save_show_verify(sample, tmp_path):
+    run = tmp_path / "runs" / "monday"
+    scored = dialoscope("score", sample, "-m", "bleu", "-m", "rouge:order=2", "-m", "distinct:n=2", "-o", run)
+    assert scored.returncode == 0, scored.stderr
+    lines = scored.stdout.splitlines()
+    assert lines[0].split() == ["bleu-4", "rouge-2", "distinct-2"]
+    assert [line.split()[0] for line in lines[2:6]] == ["attentive", "generic", "parrot", "rambler"]
+    assert f"Saved to {run}" in scored.stderr
+    assert dialoscope("show", run).stdout == scored.stdout
+    verified = dialoscope("verify", run)
+    assert verified.returncode == 0, verified.stderr
+    assert "holds: 540 numbers made again, all equal" in verified.stdout
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["provenance"]["command"].endswith(f"-o {run}")
+
+
+def test_the_command_line_gives_the_numbers_of_python(sample, cli):
+    code, out, _ = cli("score", sample, "--suite", "lexical", "--json")
+    assert code == 0
+    table = ds.evaluate(ds.read(sample), ds.suite("lexical")).table()
+    assert json.loads(out) == json.loads(table.json())
+
+
+def test_the_lexical_suite_is_what_is_scored_when_nothing_is_named(sample, cli):
+    assert cli("score", sample)[1] == cli("score", sample, "--suite", "lexical")[1]
+
+
+def test_every_form_of_the_table_can_be_read_by_its_reader(sample, cli):
+    _, out, _ = cli("score", sample, "-m", "bleu", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["system"] for row in rows] == ["attentive", "generic", "parrot", "rambler"]
+    assert float(rows[0]["low"]) < float(rows[0]["value"]) < float(rows[0]["high"])
+    _, out, _ = cli("score", sample, "-m", "bleu", "-m", "words", "--markdown", "--signatures")
+    assert out.startswith("|  | bleu-4 | words |\n|---|---|---|\n| attentive | **27.1 [")
+    assert "- bleu-4: bleu|order:4|" in out
+    code, _, err = cli("score", sample, "--csv", "--json")
+    assert (code, err) == (2, "Error: --json and --csv cannot both be had; choose one.\n")
+
+
+def test_significance_is_tested_on_request(sample, cli):
+    _, out, _ = cli("score", sample, "-m", "rouge-l", "--significance", "--json")
+    assert [row["p"] is None for row in json.loads(out)] == [True, False, False, False]
+    _, out, _ = cli("score", sample, "-m", "rouge-l", "--significance")
+    assert "p: paired test against the best system, not corrected" in out
+
+
+def test_workers_change_nothing(sample, cli):
+    assert cli("score", sample, "--workers", 2)[1] == cli("score", sample)[1]
+
+
+def test_standard_input_and_gzip_and_renamed_columns(tmp_path):
+    rows = [{"output": "hello there", "history": "hi ||| hello", "gold": "hello you"}] * 2
+    packed = gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode())
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "dialoscope",
+            "score",
+            "-",
+            "-m",
+            "bleu-1",
+            "-m",
+            "copying-1",
+            "--csv",
+            "--map",
+            "response=output,context=history",
+            "--map",
+            "references=gold",
+            "--separator",
+            "|||",
+        ],
+        input=packed,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(done.stdout.decode()))}
+    assert float(rows["bleu-1"]["value"]) == pytest.approx(50)
+    assert float(rows["copying-1"]["value"]) == 0.5
+
+
+def test_joined_files(tmp_path, cli):
+    items = write(
+        tmp_path / "items.jsonl", [{"id": i, "context": ["hi"], "references": ["hello you"]} for i in "ab"]
+    )
+    (tmp_path / "one.txt").write_text("hello you\nhello\n")
+    write(tmp_path / "two.jsonl", [{"id": i, "response": "no"} for i in "ba"])
+    code, out, _ = cli(
+        "score",
+        items,
+        "--replies",
+        f"one={tmp_path / 'one.txt'}",
+        "--replies",
+        f"two={tmp_path / 'two.jsonl'}",
+        "-m",
+        "words",
+        "--csv",
+    )
+    assert code == 0
+    assert [(row["system"], row["value"]) for row in csv.DictReader(io.StringIO(out))] == [
+        ("one", "1.5"),
+        ("two", "1.0"),
+    ]
+
+
+def test_bad_rows_stop_the_run_with_file_line_and_reason(tmp_path, cli):
+    path = tmp_path / "replies.jsonl"
+    path.write_text('{"response": "fine"}\n{"response": null}\nnot json\n')
+    code, out, err = cli("score", path, "-m", "words")
+    assert (code, out) == (2, "")
+    assert f"{path}:2: " in err
+    assert "null" in err
+    assert f"{path}:3: " in err
+    assert "--on-error skip" in err
+    assert "Traceback" not in err
+    code, out, err = cli("score", path, "-m", "words", "--on-error", "skip", "--csv")
+    assert code == 0
+    assert "2 malformed rows were left out" in err
+    assert next(csv.DictReader(io.StringIO(out)))["replies"] == "1"
+
+
+def test_hostile_text_cannot_reach_the_terminal(tmp_path, cli):
+    path = write(tmp_path / "r.jsonl", [{"id": "\x1b[2J", "system": "\x1b]0;owned\x07", "response": "x"}] * 2)
+    _, out, err = cli("score", path, "-m", "words")
+    assert "\x1b" not in out + err
+    path = write(tmp_path / "s.jsonl", [{"id": "1", "system": "\x1b]0;owned\x07", "response": "x y"}])
+    _, out, err = cli("score", path, "-m", "words")
+    assert "\x1b" not in out + err
+    assert "\\x1b]0;owned\\x07" in out
+
+
+def test_what_is_lacking_is_said_and_can_be_counted(tmp_path, cli):
+    path = write(tmp_path / "r.jsonl", [{"response": "a b", "references": ["a b"]}, {"response": "c d"}])
+    code, _, err = cli("score", path, "-m", "bleu-1", "-m", "rouge-1", "-m", "words")
+    assert code == 2
+    assert "bleu-1, rouge-1 need references, but 1 of 2 replies have none (the first is '2')" in err
+    assert "leave them out, or count these replies as undefined with --lacking undefined" in err
+    code, out, _ = cli("score", path, "-m", "bleu-1", "-m", "words", "--lacking", "undefined", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [float(row["value"]) for row in rows] == pytest.approx([100, 2])
+    assert [row["undefined"] for row in rows] == ["1", "0"]
+    code, _, err = cli("score", path, "-m", "copying")
+    assert "copying-2 needs context, but 2 of 2 replies have no context" in err
+    assert cli("score", path, "-m", "words", "--lacking", "ignore")[2].startswith(
+        "Error: lacking is 'ignore'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-m", "blue"], "Did you mean 'bleu'?"),
+        (["--suite", "all"], "There is no suite 'all'"),
+        (["--map", "response"], "--map response is not understood; write --map response=output."),
+        (
+            ["--scale", "coherence=high"],
+            "--scale coherence=high is not understood; write --scale coherence=1-5.",
+        ),
+        (["--replies", "x.txt"], "--replies x.txt is not understood; write --replies bot=replies.txt."),
+        (["--replies", "a=x", "--replies", "a=y"], "--replies names 'a' twice."),
+        (["--on-error", "ignore"], "on_error is 'ignore'; it must be 'stop' or 'skip'."),
+        (["--format", "xml"], "format is 'xml'"),
+    ],
+)
+def test_wrong_options_are_answered_in_words(sample, cli, arguments, message):
+    code, out, err = cli("score", sample, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_missing_file_is_named(tmp_path, cli):
+    (tmp_path / "replies.jsonl").write_text("")
+    code, _, err = cli("score", tmp_path / "replis.jsonl")
+    assert code == 2
+    assert "there is no such file; did you mean" in err
+
+
+def test_a_taken_name_is_refused_before_anything_is_scored(sample, tmp_path, cli):
+    (tmp_path / "run").mkdir()
+    code, out, err = cli("score", sample, "-o", tmp_path / "run")
+    assert (code, out) == (2, "")
+    assert "exists already" in err
+
+
+def test_verify_finds_other_data_and_moved_data(sample, tmp_path, cli):
+    data = tmp_path / "replies.jsonl"
+    data.write_bytes(sample.read_bytes())
+    run = tmp_path / "run"
+    assert cli("score", data, "-m", "bleu", "-o", run)[0] == 0
+    data.rename(tmp_path / "moved.jsonl")
+    code, _, err = cli("verify", run)
+    assert code == 2
+    assert "there is no such file" in err
+    assert cli("verify", run, "--data", tmp_path / "moved.jsonl")[0] == 0
+    text = (tmp_path / "moved.jsonl").read_text(encoding="utf-8")
+    data.write_text(text.replace("a", "o", 1), encoding="utf-8")
+    code, _, err = cli("verify", run)
+    assert code == 1
+    assert "the data is not the same: the run was made from 176 replies with the hash sha256:" in err
+
+
+def test_verify_says_which_numbers_no_longer_hold(sample, tmp_path, cli, monkeypatch):
+    run = tmp_path / "run"
+    assert cli("score", sample, "-m", "rouge-l", "-m", "bleu", "-o", run)[0] == 0
+    monkeypatch.setattr(ds.Rouge, "_f", lambda self, shares: shares.precision)
+    code, _, err = cli("verify", run)
+    assert code == 1
+    assert "rouge-l of attentive was 0.5" in err
+    assert "rouge-l differs for" in err
+    assert "bleu" not in err.replace(str(run), "")
+
+
+def test_a_run_from_standard_input_asks_for_its_data(sample, tmp_path):
+    run = tmp_path / "run"
+    done = dialoscope("score", "-", "-m", "words", "-o", run, input=sample.read_text(encoding="utf-8"))
+    assert done.returncode == 0, done.stderr
+    asked = dialoscope("verify", run)
+    assert asked.returncode == 2
+    assert "was not scored from files that can be read again. Name its data with --data FILE." in asked.stderr
+    assert dialoscope("verify", run, "--data", sample).returncode == 0
+
+
+def test_lint_warns_and_does_not_fail(tmp_path, cli, sample):
+    rows = [{"id": i, "response": "well , that is n't it .", "references": ["no"]} for i in range(10)]
+    code, out, err = cli("lint", write(tmp_path / "bot.jsonl", rows))
+    assert (code, out) == (0, "")
+    assert "Warning: Replies look tokenised" in err
+    assert cli("lint", sample)[1] == "Nothing odd.\n"
+    code, _, err = cli("score", tmp_path / "bot.jsonl", "-m", "words")
+    assert code == 0
+    assert "Warning: Replies look tokenised" in err
+
+
+def test_scales_can_be_declared(tmp_path, cli):
+    rows = [{"id": i, "response": "hi", "ratings": {"coherence": [4, 9]}} for i in range(5)]
+    path = write(tmp_path / "bot.jsonl", rows)
+    assert "outside its scale 1–5" in cli("lint", path, "--scale", "coherence=1-5")[2]
+
+
+def test_metrics_are_listed(cli):
+    _, out, _ = cli("metrics")
+    assert "self-bleu" in out
+    assert "lower is better; 0 – 100; needs nothing" in out
+    _, out, _ = cli("metrics", "--json")
+    assert {entry["name"] for entry in json.loads(out)} >= {"bleu", "rouge", "copying"}
+
+
+def test_help_and_version():
+    runner = CliRunner()
+    assert "score" in runner.invoke(app, ["--help"]).output
+    assert dialoscope("--version").stdout == f"dialoscope {ds.__version__}\n"
+
+
+def test_a_closed_pipe_is_no_error(sample):
+    command = f"{sys.executable} -m dialoscope metrics | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout == "bleu\n"
+    assert done.stderr == ""
+
+
+def test_a_progress_bar_is_shown_only_to_people(sample, monkeypatch, capsys):
+    from dialoscope.cli import screen
+
+    with screen.progress("Scoring", 100) as advance:
+        advance(50)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with screen.progress("Scoring", 100) as advance:
+        advance(50)
+    assert "Scoring" in capsys.readouterr().err

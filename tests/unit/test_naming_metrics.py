@@ -1,0 +1,117 @@
+import pytest
+
+import dialoscope as ds
+from dialoscope.metrics import metrics
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bleu", ds.Bleu()),
+        ("bleu-2", ds.Bleu(order=2)),
+        ("bleu:order=2", ds.Bleu(order=2)),
+        ("self-bleu", ds.SelfBleu()),
+        ("self-bleu-3", ds.SelfBleu(order=3)),
+        ("rouge-L", ds.Rouge(order="l")),
+        (" rouge : order=w".replace(" ", ""), ds.Rouge(order="w")),
+        ("rouge-1:part=recall,stem=yes", ds.Rouge("1", "recall", stem=True)),
+        ("distinct:n=3,level=reply", ds.Distinct(3, "reply")),
+        ("bleu:variant=nltk,order=1", ds.Bleu(1, "treebank", True, "nltk", "never", 1)),
+        ("rouge:weight=2", ds.Rouge(weight=2.0)),
+    ],
+)
+def test_a_text_names_a_metric(text, expected):
+    assert ds.metric(text) == expected
+
+
+def test_a_text_may_name_several():
+    assert metrics("rouge:order=1/l,part=f/recall") == [
+        ds.Rouge("1", "f"),
+        ds.Rouge("1", "recall"),
+        ds.Rouge("l", "f"),
+        ds.Rouge("l", "recall"),
+    ]
+    assert metrics("bleu-1/2") == [ds.Bleu(1), ds.Bleu(2)]
+    with pytest.raises(ds.MetricError, match="names 2 metrics; one is wanted"):
+        ds.metric("bleu-1/2")
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        (ds.Bleu(), "bleu-4"),
+        (ds.Bleu(2, scale=1), "bleu-2:scale=1"),
+        (ds.Rouge("w", weighting="rouge-1.5.5"), "rouge-w:weighting=rouge-1.5.5"),
+        (ds.Rouge("1", stem=True), "rouge-1:stem=true"),
+        (ds.Words(), "words"),
+    ],
+)
+def test_a_metric_writes_the_shortest_text_that_names_it(metric, text):
+    assert str(metric) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("blue", r"There is no metric 'blue'. Did you mean 'bleu'\?"),
+        ("xyzzy", r"There is no metric 'xyzzy'. There are: bleu, rouge"),
+        ("bleu:ordr=2", r"bleu has no setting 'ordr'. Did you mean 'order'\?"),
+        ("words:zzz=2", r"words has no setting 'zzz'. It has: tokenizer\."),
+        ("bleu:2", "'2' is no setting; write it as name=value"),
+        ("bleu:order=two", "order must be a number, not 'two'"),
+        ("bleu:order=0", "order must be between 1 and 9, not 0"),
+        ("bleu:smoothing=exq", "bleu has no smoothing 'exq'. Choose one of: exp, floor"),
+        ("bleu:variant=moses", "bleu has no variant 'moses'. Choose one of: nlg-eval, nltk"),
+        ("words:variant=x", "words has no setting 'variant'"),
+        ("bleu:lowercase=maybe", "lowercase must be true or false, not 'maybe'"),
+        ("bleu:scale=10", "scale must be 1 or 100"),
+        ("rouge-9", "rouge has no order '9'. Choose one of: 1, 2, 3, 4, l, w"),
+        ("rouge:beta=-1", "beta must be above 0"),
+        ("distinct-0", "distinct: n must be at least 1, not 0"),
+        ("self-bleu-0", "order must be between 1 and 9"),
+        ("words:tokenizer=none", "no tokenizer 'none'"),
+    ],
+)
+def test_a_text_that_names_no_metric_is_answered_with_what_would(text, message):
+    with pytest.raises(ds.MetricError, match=message):
+        ds.metric(text)
+
+
+def test_settings_of_the_wrong_kind_are_refused_in_python_too():
+    with pytest.raises(ds.MetricError, match="order must be a whole number, not '2'"):
+        ds.Bleu(order="2")
+    with pytest.raises(ds.MetricError, match="n must be a whole number, not 'True'"):
+        ds.Distinct(n=True)
+
+
+def test_an_unknown_suite_is_answered_with_the_known_ones():
+    with pytest.raises(ds.MetricError, match=r"no suite 'everything'. Choose one of: lexical"):
+        ds.suite("everything")
+
+
+def test_metrics_of_other_packages_are_found_through_their_entry_point(tmp_path, monkeypatch):
+    """A real package on the path, as pip would lay it out."""
+    (tmp_path / "shouting.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from dialoscope.metrics import Bounds, MeanMetric\n\n"
+        "@dataclass(frozen=True)\nclass Shouting(MeanMetric):\n"
+        '    """The share of capital letters."""\n\n'
+        '    name = "shouting"\n    version = 1\n    paper = "https://example.org"\n'
+        "    higher_is_better = False\n\n"
+        "    @property\n    def bounds(self):\n        return Bounds(0, 1)\n\n"
+        "    def grade(self, batch):\n"
+        "        return [sum(map(str.isupper, ex.response)) / max(1, len(ex.response)) for ex in batch]\n"
+    )
+    info = tmp_path / "shouting-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[dialoscope.metrics]\nshouting = shouting:Shouting\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from dialoscope import metrics as module
+
+    module._plugins.cache_clear()
+    try:
+        result = ds.evaluate([ds.Example("1", "s", "HEllo")], ["shouting"])
+        assert result.score("shouting", "s") == 0.4
+    finally:
+        module._plugins.cache_clear()

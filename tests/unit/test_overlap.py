@@ -1,0 +1,103 @@
+"""The array arithmetic against the same things done word by word."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dialoscope as ds
+from dialoscope.text import Batch, Tokenizer, overlap
+from dialoscope.text.tokens import hashed_words, replies_of, reply_grams
+
+FEW = st.lists(st.sampled_from("abcd"), max_size=12)
+CASES = st.lists(st.tuples(FEW, st.lists(FEW, min_size=0, max_size=3)), min_size=1, max_size=8)
+
+
+def make(cases):
+    return Batch(
+        [
+            ds.Example(str(i), "s", " ".join(r), (), tuple(map(" ".join, refs)))
+            for i, (r, refs) in enumerate(cases)
+        ]
+    )
+
+
+def grams(words, n):
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+@given(cases=CASES, order=st.integers(1, 6))
+@settings(max_examples=200, deadline=None)
+def test_matches_are_the_common_part_of_two_bags(cases, order):
+    found = overlap(make(cases), Tokenizer("split")).matches(order)
+    expected = [(grams(reply, order) & grams(ref, order)).total() for reply, refs in cases for ref in refs]
+    assert found.tolist() == expected
+
+
+@given(cases=CASES, order=st.integers(1, 6))
+@settings(max_examples=200, deadline=None)
+def test_clipped_counts_take_the_best_of_all_references(cases, order):
+    found = overlap(make(cases), Tokenizer("split")).clipped(order, len(cases))
+    for (reply, refs), count in zip(cases, found, strict=True):
+        best = Counter()
+        for ref in refs:
+            best |= grams(ref, order)
+        assert count == (grams(reply, order) & best).total()
+
+
+@given(cases=CASES, order=st.integers(2, 6))
+@settings(max_examples=50, deadline=None)
+def test_numbers_that_would_not_fit_are_made_small_again(cases, order):
+    plain = overlap(make(cases), Tokenizer("split")).matches(order)
+    import sys
+
+    module = sys.modules["dialoscope.text.overlap"]
+    kept, module._LARGEST = module._LARGEST, 64
+    try:
+        assert overlap(make(cases), Tokenizer("split")).matches(order).tolist() == plain.tolist()
+    finally:
+        module._LARGEST = kept
+
+
+@given(cases=CASES)
+@settings(max_examples=200, deadline=None)
+def test_subsequences_are_those_of_the_textbook(cases):
+    pairs = overlap(make(cases), Tokenizer("split"))
+    plain = [textbook(reply, ref, 1.0) for reply, refs in cases for ref in refs]
+    weighted = [textbook(reply, ref, 1.2) for reply, refs in cases for ref in refs]
+    assert pairs.subsequence.tolist() == plain
+    assert pairs.weighted_subsequence(1.2) == pytest.approx(weighted, abs=1e-12)
+
+
+def textbook(reply, reference, weight):
+    """Lin (2004), table 1, cell by cell; with weight 1 it is the plain longest common subsequence."""
+    worth, runs = Counter(), Counter()
+    for i, word in enumerate(reply, 1):
+        for j, other in enumerate(reference, 1):
+            if word == other:
+                run = runs[i - 1, j - 1]
+                worth[i, j] = worth[i - 1, j - 1] + (run + 1) ** weight - run**weight
+                runs[i, j] = run + 1
+            else:
+                worth[i, j] = max(worth[i - 1, j], worth[i, j - 1])
+    return worth[len(reply), len(reference)]
+
+
+def test_long_texts_have_the_same_subsequences_in_pieces(monkeypatch):
+    import sys
+
+    words = [f"w{i % 37}" for i in range(400)]
+    cases = [(words[i:], [words[: 300 - i], words[::2]]) for i in range(5)]
+    whole = overlap(make(cases), Tokenizer("split")).weighted_subsequence(1.2)
+    monkeypatch.setattr(sys.modules["dialoscope.text.overlap"], "_TABLE", 50)
+    assert overlap(make(cases), Tokenizer("split")).weighted_subsequence(1.2).tolist() == whole.tolist()
+
+
+def test_hashes_of_words_are_the_same_in_every_batch():
+    tokenizer = Tokenizer("split")
+    one, other = make([(["a", "b"], [])]), make([(["x", "b", "a"], [])])
+    first = hashed_words(one, tokenizer, replies_of(one, tokenizer)).ids.tolist()
+    second = hashed_words(other, tokenizer, replies_of(other, tokenizer)).ids.tolist()
+    assert first == [second[2], second[1]]
+    assert reply_grams(one, tokenizer, 2).ids.tolist() != reply_grams(other, tokenizer, 2).ids[1:].tolist()
