@@ -6,6 +6,7 @@ the replies were batched, sharded or ordered.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
@@ -22,10 +23,6 @@ class Tally(Protocol):
 
     def take(self, rows: Ints) -> Self:
         """The statistics of these replies, in this order."""
-        ...
-
-    def prepared(self) -> Self:
-        """The same statistics in the form that is quickest to score again and again."""
         ...
 
     @classmethod
@@ -47,10 +44,6 @@ class Values:
         """The values of these replies."""
         return Values(self.values[rows])
 
-    def prepared(self) -> "Values":
-        """As it is."""
-        return self
-
     @classmethod
     def joined(cls, parts: Sequence["Values"]) -> "Values":
         """All values, one part after the other."""
@@ -59,9 +52,10 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Counts that add up: those of a group of replies are the sums of their rows."""
+    """Counts that add up: those of a group of replies are the sums of their rows; NaN where undefined."""
 
-    rows: Floats  # (replies, statistics)
+    rows: NDArray[np.float32] | Floats  # (replies, statistics)
+    """Single precision holds the counts of one reply exactly: they are whole and below 2**24."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -70,10 +64,6 @@ class Sums:
         """The counts of these replies."""
         return Sums(self.rows[rows])
 
-    def prepared(self) -> "Sums":
-        """As it is."""
-        return self
-
     @classmethod
     def joined(cls, parts: Sequence["Sums"]) -> "Sums":
         """All counts, one part after the other."""
@@ -81,49 +71,43 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class Bags:
-    """For each reply the things in it, with repetition; a group's bag is the union of theirs."""
+class Tokens:
+    """The words of some texts, one text after the other, as numbers that are equal for equal words."""
 
-    things: Ints
-    """A number for each thing, the same in every bag."""
-    sizes: Ints
-    """How many things each reply has."""
+    ids: Ints
+    lengths: Ints
+    """How many words each text has."""
 
-    def __len__(self) -> int:
-        return len(self.sizes)
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each text begins, and one more: where the last ends."""
+        return np.concatenate(([0], np.cumsum(self.lengths)))
 
     @property
     def owner(self) -> Ints:
-        """The reply that each thing belongs to."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+        """The text that each word belongs to."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
-    def take(self, rows: Ints) -> "Bags":
-        """The bags of these replies."""
-        starts = np.cumsum(self.sizes) - self.sizes
-        sizes = self.sizes[rows]
-        ends = np.cumsum(sizes)
-        places = np.repeat(starts[rows] - ends + sizes, sizes) + np.arange(int(sizes.sum()))
-        return Bags(self.things[places], sizes)
+    def __len__(self) -> int:
+        return len(self.lengths)
 
-    def prepared(self) -> "Bags":
-        """With the numbers 0, 1, 2, … for the things, so that they are counted without sorting."""
-        _, numbers = np.unique(self.things, return_inverse=True)
-        return Bags(numbers.astype(np.int32), self.sizes)
-
-    def counts(self) -> Ints:
-        """How often each different thing occurs in all bags together."""
-        if not len(self.things):
-            return np.empty(0, np.int64)
-        if self.things.dtype == np.int32:  # prepared
-            counts = np.bincount(self.things)
-            return counts[counts > 0]
-        return np.unique(self.things, return_counts=True)[1]
+    def take(self, rows: Ints) -> "Tokens":
+        """These texts, in this order, with repetition."""
+        lengths = self.lengths[rows]
+        return Tokens(self.ids[ranges(self.starts[:-1][rows], lengths)], lengths)
 
     @classmethod
-    def joined(cls, parts: Sequence["Bags"]) -> "Bags":
-        """All bags, one part after the other."""
+    def joined(cls, parts: Sequence["Tokens"]) -> "Tokens":
+        """All texts, one part after the other."""
         if not parts:
             return cls(np.empty(0, np.int64), np.empty(0, np.int64))
         return cls(
-            np.concatenate([part.things for part in parts]), np.concatenate([part.sizes for part in parts])
+            np.concatenate([part.ids for part in parts]), np.concatenate([part.lengths for part in parts])
         )
+
+
+def ranges(starts: Ints, lengths: Ints) -> Ints:
+    """The integers start, start+1, … of each stretch, one stretch after the other."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(total)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from dialoscope.data.cells import read_name, read_text
+from dialoscope.data.cells import kind, read_name, read_text
 from dialoscope.data.duplicates import Seen
 from dialoscope.data.join import ITEM_COLUMNS, REPLY_COLUMNS, ItemList, SystemReplies
 from dialoscope.data.layout import Layout, Row
@@ -238,7 +238,22 @@ def _check_held(rows: tuple[Row, ...], left: Mapping[tuple[str, str], list[Ratin
 
 
 def _check_example(example: Example) -> None:
+    """Refuse what no file could have held."""
+    for name, texts in (("context", example.context), ("references", example.references)):
+        if not isinstance(texts, tuple):
+            raise BadRow(f"`{name}` is {kind(texts)} where a tuple of texts is due")
+    texts = (example.id, example.system, example.response, *example.context, *example.references)
+    if (
+        all(type(text) is str for text in texts)
+        and "".join(texts).isascii()
+        and example.id
+        and example.system
+    ):
+        return  # nearly all of them, told with one look
     read_name(example.id, "`id`")
     read_name(example.system, "`system`")
-    for place, text in enumerate((example.response, *example.context, *example.references)):
-        read_text(text, "`context` or `references`" if place else "`response`")
+    for place, text in enumerate(texts):
+        read_text(text, _LABELS[place] if place < len(_LABELS) else "`context` or `references`")
+
+
+_LABELS = ("`id`", "`system`", "`response`")

@@ -12,10 +12,10 @@ from typing import Any
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import (
     AdditiveMetric,
-    BagMetric,
     Bounds,
     MeanMetric,
     Metric,
+    PoolMetric,
     SumMetric,
     setting_types,
 )
@@ -24,10 +24,10 @@ __all__ = [
     "METRICS",
     "SUITES",
     "AdditiveMetric",
-    "BagMetric",
     "Bounds",
     "MeanMetric",
     "Metric",
+    "PoolMetric",
     "SumMetric",
     "metric",
     "metric_class",
@@ -80,7 +80,9 @@ def metrics(text: str) -> list[Metric[Any]]:
     chosen = metric_class(name)
     settings = _settings(chosen, rest)
     if main is not None:
-        settings = {str(chosen.main_setting): main, **settings}
+        if chosen.main_setting in settings:
+            raise MetricError(f"'{text}' names {chosen.main_setting} twice.")
+        settings[str(chosen.main_setting)] = main
     preset = _preset(chosen, settings.pop("variant", None))
     hints = setting_types(chosen)
     options = [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dialoscope.errors import MetricError
 from dialoscope.signature import signature
-from dialoscope.tally import Bags, Floats, Ints, Sums, Tally, Values
+from dialoscope.tally import Floats, Ints, Sums, Tally, Tokens, Values
 from dialoscope.text import Batch
 
 T = TypeVar("T", bound=Tally)
@@ -105,7 +105,7 @@ class AdditiveMetric(Metric[T]):
     def score(self, tally: T) -> float:
         """From the sums over all replies, rounded once, so that the order of the replies does not show."""
         rows = self.rows(tally)
-        if not self.defined(tally).any():
+        if not len(rows):
             return math.nan
         sums = np.array([[math.fsum(column) for column in rows.T]])
         return float(self.finish(sums)[0])
@@ -117,21 +117,30 @@ class SumMetric(AdditiveMetric[Sums]):
 
     tally = Sums
 
+    @abstractmethod
+    def of_many(self, counts: Floats) -> Floats:
+        """The number for each row of counts, which are those of a group of replies."""
+
+    def of_one(self, counts: Floats) -> Floats:
+        """The number for each row of counts, which are those of a single reply."""
+        return self.of_many(counts)
+
+    def score_each(self, tally: Sums) -> Floats:
+        """The number for each reply alone."""
+        return np.where(self.defined(tally), self.of_one(self.rows(tally)[:, :-1]), math.nan)
+
     def rows(self, tally: Sums) -> Floats:
-        """The counts themselves."""
-        return np.where(self.defined(tally)[:, None], tally.rows, 0.0)
+        """The counts, and how many replies they are of."""
+        defined = self.defined(tally)[:, None]
+        return np.concatenate([np.where(defined, tally.rows, 0.0), defined], axis=1, dtype=float)
 
     def defined(self, tally: Sums) -> NDArray[np.bool_]:
         """Those without NaN among their counts."""
         return np.asarray(~np.isnan(tally.rows).any(axis=1))
 
-    def score_each(self, tally: Sums) -> Floats:
-        """The same function of each reply's own counts."""
-        return np.where(self.defined(tally), self.finish_alone(self.rows(tally)), math.nan)
-
-    def finish_alone(self, rows: Floats) -> Floats:
-        """The number for single replies, where that is not the same function as for many."""
-        return self.finish(rows)
+    def finish(self, sums: Floats) -> Floats:
+        """Undefined for a group of no replies."""
+        return np.where(sums[:, -1] > 0, self.of_many(sums[:, :-1]), math.nan)
 
 
 @dataclass(frozen=True)
@@ -167,10 +176,14 @@ class MeanMetric(AdditiveMetric[Values]):
 
 
 @dataclass(frozen=True)
-class BagMetric(Metric[Bags]):
+class PoolMetric(Metric[Tokens]):
     """A metric of everything that a system said, taken together."""
 
-    tally = Bags
+    tally = Tokens
+
+    @abstractmethod
+    def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
+        """The number with the replies of each block left out in turn; blocks are numbered from 0."""
 
 
 @cache

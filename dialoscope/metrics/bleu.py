@@ -10,9 +10,8 @@ import numpy as np
 
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, SumMetric
-from dialoscope.tally import Floats, Sums
+from dialoscope.tally import Floats, Ints, Sums
 from dialoscope.text import Batch, Tokenizer, overlap, references_of, replies_of
-from dialoscope.text.tokens import Ints
 
 # What pycocoevalcap, and so nlg-eval, adds to keep away from zero.
 _TINY, _SMALL = 1e-15, 1e-9
@@ -82,20 +81,20 @@ class Bleu(SumMetric):
         closest = closest_lengths(lengths, references.tokens.lengths, references.owner)
         matching = [pairs.clipped(n, len(batch)) for n in orders]
         everything = [np.maximum(lengths - n + 1, self._fewest) for n in orders]
-        return Sums(np.stack([lengths, closest, *matching, *everything], axis=1).astype(float))
+        return Sums(np.stack([lengths, closest, *matching, *everything], axis=1).astype(np.float32))
 
     @property
     def _fewest(self) -> int:
         """NLTK gives every reply at least one n-gram of each order, a phantom that never matches."""
         return 1 if self.smoothing == "nltk" else 0
 
-    def finish_alone(self, rows: Floats) -> Floats:
+    def of_one(self, counts: Floats) -> Floats:
         """Sentence BLEU."""
-        return self._finish(rows, effective=self.effective_order != "never")
+        return self._finish(counts, effective=self.effective_order != "never")
 
-    def finish(self, sums: Floats) -> Floats:
+    def of_many(self, counts: Floats) -> Floats:
         """Corpus BLEU."""
-        return self._finish(sums, effective=self.effective_order == "always")
+        return self._finish(counts, effective=self.effective_order == "always")
 
     def _finish(self, sums: Floats, *, effective: bool) -> Floats:
         counts = BleuCounts.of(sums, self.order)

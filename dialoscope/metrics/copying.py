@@ -8,7 +8,7 @@ from dialoscope.metrics.base import Bounds, MeanMetric, ratio
 from dialoscope.metrics.grams import check_n, within
 from dialoscope.tally import Floats
 from dialoscope.text import Batch, Tokenizer, contexts_of
-from dialoscope.text.tokens import hashed_grams, hashed_words, reply_grams
+from dialoscope.text.tokens import hashed_grams, hashed_words, reply_words
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Copying(MeanMetric):
         tokenizer = Tokenizer(self.tokenizer)
         said = contexts_of(batch, tokenizer)
         said_grams = hashed_grams(hashed_words(batch, tokenizer, said.tokens), self.n)
-        grams = reply_grams(batch, tokenizer, self.n)
-        owner = np.repeat(np.arange(len(batch)), grams.lengths)
+        grams = hashed_grams(reply_words(batch, tokenizer), self.n)
+        owner = grams.owner
         owner_said = np.repeat(said.owner, said_grams.lengths)
         copied = np.isin(within(owner, grams.ids), within(owner_said, said_grams.ids))
         has_context = np.bincount(said.owner, minlength=len(batch)) > 0

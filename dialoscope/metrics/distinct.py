@@ -1,58 +1,59 @@
 """Distinct-n (Li et al., 2016, https://aclanthology.org/N16-1014)."""
 
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
-from dialoscope.metrics.base import BagMetric, Bounds, ratio
-from dialoscope.metrics.grams import check_n, distinct_in_each, measure_grams
-from dialoscope.tally import Bags, Floats
-from dialoscope.text import Batch
+from dialoscope.metrics.base import Bounds, ratio
+from dialoscope.metrics.grams import GramMetric, distinct_in_each
+from dialoscope.tally import Floats, Ints, Tokens
+from dialoscope.text.tokens import hashed_grams
 
 
 @dataclass(frozen=True)
-class Distinct(BagMetric):
+class Distinct(GramMetric):
     """Different n-grams over all n-grams: in everything a system said, or in each reply and averaged."""
 
     name = "distinct"
     version = 1
     paper = "https://aclanthology.org/N16-1014"
     higher_is_better = True
-    main_setting = "n"
+    variants = MappingProxyType({"li-2016": MappingProxyType({"over": "words"})})
 
-    n: int = 2
     level: Literal["system", "reply"] = "system"
-    tokenizer: str = "words"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_n(self)
+    over: Literal["grams", "words"] = "grams"
+    """What the different ones are divided by: words in the paper, n-grams nearly everywhere since."""
 
     @property
     def bounds(self) -> Bounds:
         """1 when nothing is said twice."""
         return Bounds(0, 1)
 
-    @property
-    def statistics(self) -> Hashable:
-        """Shared by all metrics of the same n-grams."""
-        return "grams", self.n, self.tokenizer
+    def of_counts(self, counts: Ints, words: int) -> float:
+        """Different ones over all."""
+        return len(counts) / (words if self.over == "words" else int(counts.sum()))
 
-    def measure(self, batch: Batch) -> Bags:
-        """The n-grams of each reply."""
-        return measure_grams(self, batch)
-
-    def score(self, tally: Bags) -> float:
+    def score(self, tally: Tokens) -> float:
         """Undefined when no reply is n words long."""
-        if self.level == "reply":
-            grades = self.score_each(tally)
-            defined = grades[~np.isnan(grades)]
-            return math.fsum(defined) / len(defined) if len(defined) else math.nan
-        return len(tally.counts()) / len(tally.things) if len(tally.things) else math.nan
+        return super().score(tally) if self.level == "system" else _mean(self.score_each(tally))
 
-    def score_each(self, tally: Bags) -> Floats:
+    def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
+        """The number with each block left out."""
+        if self.level == "system":
+            return super().scores_without(tally, blocks)
+        grades = self.score_each(tally)
+        return np.array([_mean(grades[blocks != block]) for block in range(int(blocks.max()) + 1)])
+
+    def score_some(self, tally: Tokens) -> Floats:
         """Different n-grams of the reply over all of its n-grams."""
-        return ratio(distinct_in_each(tally), tally.sizes)
+        grams = hashed_grams(tally, self.n)
+        whole = np.where(grams.lengths > 0, tally.lengths, 0) if self.over == "words" else grams.lengths
+        return ratio(distinct_in_each(grams), whole)
+
+
+def _mean(grades: Floats) -> float:
+    defined = grades[~np.isnan(grades)]
+    return math.fsum(defined) / len(defined) if len(defined) else math.nan

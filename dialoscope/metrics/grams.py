@@ -1,16 +1,24 @@
-"""What the metrics of n-gram variety share."""
+"""What the metrics of n-grams share."""
 
+import math
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from dialoscope.errors import MetricError
-from dialoscope.tally import Bags, Floats, Ints
+from dialoscope.metrics.base import PoolMetric
+from dialoscope.tally import Floats, Ints, Tokens
 from dialoscope.text import Batch, Tokenizer
-from dialoscope.text.tokens import reply_grams
+from dialoscope.text.tokens import hashed_grams, reply_words
 
 # Odd, so that multiplying by it (modulo 2**64) loses nothing; not the one that n-grams are hashed with.
 _SPREAD = np.int64(-0x4B47D0C5A9F1E1B3)
+
+
+_AT_A_TIME = 8192
 
 
 class OfGrams(Protocol):
@@ -34,34 +42,90 @@ def check_n(metric: OfGrams) -> None:
         raise MetricError(f"{metric.name}: n must be at least 1, not {metric.n}.")
 
 
-def measure_grams(metric: OfGrams, batch: Batch) -> Bags:
-    """The n-grams of each reply."""
-    grams = reply_grams(batch, Tokenizer(metric.tokenizer), metric.n)
-    return Bags(grams.ids, grams.lengths)
+@dataclass(frozen=True)
+class GramMetric(PoolMetric):
+    """A function of how often each n-gram comes in everything a system said."""
+
+    main_setting = "n"
+
+    n: int = 2
+    tokenizer: str = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_n(self)
+
+    @abstractmethod
+    def of_counts(self, counts: Ints, words: int) -> float:
+        """The number from the counts of all different n-grams, and how many words were said."""
+
+    @property
+    def statistics(self) -> Hashable:
+        """The words in the order they were said, which is all that n-grams of any length are made of."""
+        return "words", self.tokenizer
+
+    def measure(self, batch: Batch) -> Tokens:
+        """The words of each reply."""
+        return reply_words(batch, Tokenizer(self.tokenizer))
+
+    @abstractmethod
+    def score_some(self, tally: Tokens) -> Floats:
+        """The number for each of some replies."""
+
+    def score_each(self, tally: Tokens) -> Floats:
+        """The number for each reply; some at a time, which sorts faster and in less memory than all."""
+        places = np.split(np.arange(len(tally)), np.arange(_AT_A_TIME, len(tally), _AT_A_TIME))
+        return np.concatenate([self.score_some(tally.take(rows)) for rows in places])
+
+    def score(self, tally: Tokens) -> float:
+        """Undefined when no reply is n words long."""
+        grams = hashed_grams(tally, self.n).ids
+        return (
+            self.of_counts(np.unique(grams, return_counts=True)[1], len(tally.ids))
+            if len(grams)
+            else math.nan
+        )
+
+    def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
+        """From the counts of everything, less those of each block."""
+        grams = hashed_grams(tally, self.n)
+        kinds, gram = np.unique(grams.ids, return_inverse=True)
+        every = np.bincount(gram, minlength=len(kinds))
+        words = np.bincount(blocks, weights=tally.lengths).astype(np.int64)
+        by_block = np.repeat(blocks, grams.lengths)
+        order = np.argsort(by_block, kind="stable")
+        parts = np.split(gram[order], np.searchsorted(by_block[order], np.arange(1, len(words))))
+        left = (every - np.bincount(part, minlength=len(kinds)) for part in parts)
+        said = (int(words.sum() - own) for own in words)
+        return np.array([self._of_some(counts, total) for counts, total in zip(left, said, strict=True)])
+
+    def _of_some(self, counts: Ints, words: int) -> float:
+        there = counts[counts > 0]
+        return self.of_counts(there, words) if len(there) else math.nan
 
 
 class CountsInEach(NamedTuple):
-    """How often each different thing occurs in the bag it belongs to."""
+    """How often each different n-gram comes in the text it belongs to."""
 
     owner: Ints
     times: Ints
 
 
-def counts_in_each(tally: Bags) -> CountsInEach:
-    """One row for each different thing of each bag."""
-    owner = tally.owner
-    keys = within(owner, tally.things)
+def counts_in_each(grams: Tokens) -> CountsInEach:
+    """One row for each different n-gram of each text."""
+    owner = grams.owner
+    keys = within(owner, grams.ids)
     order = np.argsort(keys)
     keys = keys[order]
     first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else order
     return CountsInEach(owner[order[first]], np.diff(np.append(first, len(keys))))
 
 
-def within(owner: Ints, things: Ints) -> Ints:
-    """A number for "this thing in this bag", which takes one sort where the two apart would take two."""
-    return things + owner * _SPREAD
+def within(owner: Ints, grams: Ints) -> Ints:
+    """A number for "this n-gram in this text", which takes one sort where the two apart would take two."""
+    return grams + owner * _SPREAD
 
 
-def distinct_in_each(tally: Bags) -> Floats:
-    """How many different things each bag holds."""
-    return np.bincount(counts_in_each(tally).owner, minlength=len(tally)).astype(float)
+def distinct_in_each(grams: Tokens) -> Floats:
+    """How many different n-grams each text has."""
+    return np.bincount(counts_in_each(grams).owner, minlength=len(grams)).astype(float)

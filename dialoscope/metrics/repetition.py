@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from dialoscope.metrics.base import Bounds, MeanMetric, ratio
-from dialoscope.metrics.grams import check_n, distinct_in_each, measure_grams
+from dialoscope.metrics.grams import check_n, distinct_in_each
 from dialoscope.tally import Floats
-from dialoscope.text import Batch
+from dialoscope.text import Batch, Tokenizer
+from dialoscope.text.tokens import hashed_grams, reply_words
 
 
 @dataclass(frozen=True)
@@ -32,5 +33,5 @@ class Repetition(MeanMetric):
 
     def grade(self, batch: Batch) -> Floats:
         """Undefined for a reply shorter than n words."""
-        grams = measure_grams(self, batch)
-        return ratio(grams.sizes - distinct_in_each(grams), grams.sizes)
+        grams = hashed_grams(reply_words(batch, Tokenizer(self.tokenizer)), self.n)
+        return ratio(grams.lengths - distinct_in_each(grams), grams.lengths)

@@ -10,9 +10,8 @@ import numpy as np
 
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, MeanMetric
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Ints
 from dialoscope.text import Batch, Overlap, Tokenizer, overlap
-from dialoscope.text.tokens import Ints
 
 
 class _Shares(NamedTuple):
@@ -56,7 +55,7 @@ class Rouge(MeanMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         Tokenizer(self.tokenizer)
-        if self.beta <= 0 or self.weight < 1:
+        if not (0 < self.beta < math.inf and 1 <= self.weight < math.inf):
             raise MetricError("rouge: beta must be above 0, and weight at least 1.")
 
     @property

@@ -5,17 +5,18 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialoscope.errors import MetricError
-from dialoscope.metrics.base import BagMetric, Bounds
+from dialoscope.metrics.base import Bounds, PoolMetric
 from dialoscope.metrics.bleu import BleuCounts
-from dialoscope.tally import Bags, Floats, Ints
-from dialoscope.text import Batch, Tokenizer, Tokens
-from dialoscope.text.tokens import hashed_grams, reply_grams
+from dialoscope.tally import Floats, Ints, Tokens
+from dialoscope.text import Batch, Tokenizer
+from dialoscope.text.tokens import hashed_grams, reply_words
 
 
 @dataclass(frozen=True)
-class SelfBleu(BagMetric):
+class SelfBleu(PoolMetric):
     """How well a system's other replies foretell each of its replies: 100 when it always says the same."""
 
     name = "self-bleu"
@@ -42,59 +43,90 @@ class SelfBleu(BagMetric):
     @property
     def statistics(self) -> Hashable:
         """The words, in the order in which they were said."""
-        return "grams", 1, self.tokenizer
+        return "words", self.tokenizer
 
-    def measure(self, batch: Batch) -> Bags:
+    def measure(self, batch: Batch) -> Tokens:
         """The words of each reply."""
-        words = reply_grams(batch, Tokenizer(self.tokenizer), 1)
-        return Bags(words.ids, words.lengths)
+        return reply_words(batch, Tokenizer(self.tokenizer))
 
-    def score(self, tally: Bags) -> float:
-        """The mean sentence BLEU of each reply against all others; undefined for a single reply.
+    def score(self, tally: Tokens) -> float:
+        """The mean sentence BLEU of each reply against all others; undefined for a single reply."""
+        return self._score([_Uses.of(tally, n) for n in range(1, self.order + 1)], tally.lengths)
 
-        All others at once cost no more than a sort: what a reply's n-gram is clipped to is how often it
-        stands in the one other reply that has it most, which is the highest count, or the second highest
-        for the reply that holds the highest itself.
-        """
-        if len(tally) < 2:
-            return math.nan
-        orders = range(1, self.order + 1)
-        matching = [_found_elsewhere(hashed_grams(Tokens(tally.things, tally.sizes), n)) for n in orders]
-        counts = BleuCounts(
-            tally.sizes.astype(float),
-            _closest_of_others(tally.sizes).astype(float),
-            np.stack(matching, axis=1),
-            np.stack([np.maximum(tally.sizes - n + 1, 0.0) for n in orders], axis=1),
-        )
-        return math.fsum(counts.sacrebleu("exp", effective=True)) / len(tally)
+    def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
+        """The same with fewer replies: what was sorted stays sorted."""
+        uses = [_Uses.of(tally, n) for n in range(1, self.order + 1)]
+        count = int(blocks.max()) + 1
+        return np.array([self._score_of(uses, tally.lengths, blocks != block) for block in range(count)])
 
-    def score_each(self, tally: Bags) -> Floats:
+    def score_each(self, tally: Tokens) -> Floats:
         """A reply alone has no others."""
         return np.full(len(tally), math.nan)
 
+    def _score_of(self, uses: "list[_Uses]", lengths: Ints, stays: NDArray[np.bool_]) -> float:
+        """The score of some of the replies."""
+        return self._score([use.of_replies(stays) for use in uses], lengths[stays])
 
-def _found_elsewhere(grams: Tokens) -> Floats:
-    """How many n-grams of each reply stand in another reply, at most as often as in one of them."""
-    reply = np.repeat(np.arange(len(grams)), grams.lengths)
-    order = np.lexsort((reply, grams.ids))
-    gram, reply = grams.ids[order], reply[order]
-    first = np.flatnonzero(np.append(True, (gram[1:] != gram[:-1]) | (reply[1:] != reply[:-1]))[: len(gram)])
-    gram, reply, count = gram[first], reply[first], np.diff(np.append(first, len(gram)))
-    clipped = np.minimum(count, _highest_of_others(gram, count))
-    return np.bincount(reply, weights=clipped, minlength=len(grams)).astype(float)
+    def _score(self, uses: "list[_Uses]", lengths: Ints) -> float:
+        if len(lengths) < 2:
+            return math.nan
+        counts = BleuCounts(
+            lengths.astype(float),
+            _closest_of_others(lengths).astype(float),
+            np.stack([use.found_elsewhere(len(lengths)) for use in uses], axis=1),
+            np.stack([np.maximum(lengths - n, 0.0) for n in range(self.order)], axis=1),
+        )
+        return math.fsum(counts.sacrebleu("exp", effective=True)) / len(lengths)
 
 
-def _highest_of_others(gram: Ints, count: Ints) -> Ints:
-    """For each row, sorted by n-gram, the highest count that its n-gram has in any other reply."""
-    by_count = np.lexsort((-count, gram))
-    starts = np.flatnonzero(np.append(True, gram[1:] != gram[:-1])[: len(gram)])
-    group = np.cumsum(np.append(True, gram[1:] != gram[:-1])[: len(gram)]) - 1
-    sizes = np.diff(np.append(starts, len(gram)))
-    highest = by_count[starts]
-    second = np.where(sizes > 1, count[by_count[np.minimum(starts + 1, max(0, len(gram) - 1))]], 0)
-    others: Ints = count[highest][group]
-    others[highest] = second
-    return others
+@dataclass(frozen=True, eq=False)
+class _Uses:
+    """How often each n-gram that several replies use is used in each of them, sorted by n-gram."""
+
+    gram: NDArray[np.int32]
+    reply: NDArray[np.int32]
+    times: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, words: Tokens, n: int) -> "_Uses":
+        grams = hashed_grams(words, n)
+        order = np.argsort(grams.ids, kind="stable")  # stable: replies stay in order within an n-gram
+        gram, reply = grams.ids[order], grams.owner[order]
+        new = np.ones(len(gram), bool)
+        new[1:] = gram[1:] != gram[:-1]
+        use = new.copy()
+        use[1:] |= reply[1:] != reply[:-1]
+        first = np.flatnonzero(use)
+        kind = np.cumsum(new)[first] - 1
+        # What only one reply uses is found in no other; among long n-grams that is nearly all.
+        shared = (np.bincount(kind) > 1)[kind]
+        columns = kind, reply[first], np.diff(np.append(first, len(gram)))
+        return cls(*(column[shared].astype(np.int32) for column in columns))
+
+    def of_replies(self, stays: NDArray[np.bool_]) -> "_Uses":
+        """Those of some replies, which are numbered anew."""
+        number = np.cumsum(stays) - 1
+        kept = stays[self.reply]
+        return _Uses(self.gram[kept], number[self.reply[kept]].astype(np.int32), self.times[kept])
+
+    def found_elsewhere(self, replies: int) -> Floats:
+        """How many n-grams of each reply stand in another, at most as often as in one other.
+
+        All others at once cost no more than one: that other is the reply which uses the n-gram most often,
+        or the runner-up for that reply itself.
+        """
+        if not len(self.gram):
+            return np.zeros(replies)
+        new = np.ones(len(self.gram), bool)
+        new[1:] = self.gram[1:] != self.gram[:-1]
+        starts, kind = np.flatnonzero(new), np.cumsum(new) - 1
+        most = np.maximum.reduceat(self.times, starts)[kind]
+        leads = self.times == most
+        alone = np.add.reduceat(leads.astype(np.int64), starts)[kind] == 1
+        second = np.maximum.reduceat(np.where(leads, 0, self.times), starts)[kind]
+        elsewhere = np.where(leads & alone, second, most)
+        found = np.minimum(self.times, elsewhere)
+        return np.bincount(self.reply, weights=found, minlength=replies).astype(float)
 
 
 def _closest_of_others(lengths: Ints) -> Ints:

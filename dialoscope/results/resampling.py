@@ -20,7 +20,6 @@ MOST_BLOCKS = 2000
 The width of an interval then has a relative error of 1/sqrt(2 · 2000) = 1.6 %, less than that of the
 draws themselves, and a million replies cost no more than two thousand.
 """
-MOST_GROUPS = 50
 
 
 class Interval(NamedTuple):
@@ -69,12 +68,6 @@ def percentile_interval(drawn: Floats, confidence: float) -> Interval:
     tail = (1 - confidence) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
     return Interval(float(low), float(high))
-
-
-def jackknife(score_without: Callable[[Ints], float], blocks: Ints) -> Floats:
-    """The score with each block left out in turn; the callable gets the rows that stay."""
-    count = int(blocks.max()) + 1 if len(blocks) else 0
-    return np.array([score_without(np.flatnonzero(blocks != block)) for block in range(count)])
 
 
 def jackknife_interval(value: float, left_out: Floats, confidence: float) -> Interval:

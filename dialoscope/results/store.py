@@ -25,7 +25,7 @@ from dialoscope.metrics import Metric, metric
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.result import ReplyIndex, Result
-from dialoscope.tally import Bags, Sums, Tally, Values
+from dialoscope.tally import Sums, Tally, Tokens, Values
 
 FORMAT = "dialoscope run"
 VERSION = 1
@@ -113,9 +113,8 @@ def _column(tally: Tally) -> pa.Array:
     if isinstance(tally, Sums):
         flat = pa.array(np.ascontiguousarray(tally.rows).ravel())
         return pa.FixedSizeListArray.from_arrays(flat, tally.rows.shape[1])
-    if isinstance(tally, Bags):
-        starts = np.concatenate(([0], np.cumsum(tally.sizes)))
-        return pa.LargeListArray.from_arrays(pa.array(starts), pa.array(tally.things))
+    if isinstance(tally, Tokens):
+        return pa.LargeListArray.from_arrays(pa.array(tally.starts), pa.array(tally.ids))
     raise TypeError(f"statistics of the kind {type(tally).__name__} cannot be saved")
 
 
@@ -125,8 +124,8 @@ def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
     column = statistics[name].combine_chunks()
     if pa.types.is_fixed_size_list(column.type):
         return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))
-    sizes = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-    return Bags(column.flatten().to_numpy(zero_copy_only=False), sizes)
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    return Tokens(column.flatten().to_numpy(zero_copy_only=False), lengths)
 
 
 def _ratings_table(ratings: Ratings) -> pa.Table:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -91,7 +92,8 @@ class Table:
 
     def notes(self) -> list[str]:
         """What a reader must know to read the table."""
-        notes = [f"[low, high]: {self.confidence:.0%} interval."]
+        best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
+        notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
         undefined = [cell for cell in self.cells if cell.undefined]
         notes += [
             f"{cell.metric} is undefined for {cell.undefined} of {cell.replies} replies "
@@ -110,6 +112,14 @@ class Table:
 
     def _tested(self) -> bool:
         return any(cell.p is not None for cell in self.cells)
+
+
+def best_of(scores: Mapping[str, float], higher_is_better: bool | None) -> str | None:
+    """The system with the best score, where one end is the better one and there is a choice."""
+    defined = {system: score for system, score in scores.items() if not math.isnan(score)}
+    if higher_is_better is None or len(scores) < 2 or not defined:
+        return None
+    return (max if higher_is_better else min)(defined, key=lambda system: defined[system])
 
 
 def _text(cell: Cell) -> str:

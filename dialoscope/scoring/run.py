@@ -25,7 +25,7 @@ from dialoscope.scoring.needs import Needs
 from dialoscope.tally import Tally
 from dialoscope.text import Batch
 
-BATCH = 1024
+BATCH = 2048
 """Replies measured together: enough to keep arrays long, few enough to stay in the processor's cache."""
 
 AHEAD = 16

@@ -3,7 +3,7 @@
 from dialoscope.text.batch import Batch
 from dialoscope.text.overlap import Overlap, overlap
 from dialoscope.text.tokenizer import TOKENIZERS, Tokenizer
-from dialoscope.text.tokens import Ragged, Tokens, contexts_of, references_of, replies_of
+from dialoscope.text.tokens import Ragged, contexts_of, references_of, replies_of
 
 __all__ = [
     "TOKENIZERS",
@@ -11,7 +11,6 @@ __all__ = [
     "Overlap",
     "Ragged",
     "Tokenizer",
-    "Tokens",
     "contexts_of",
     "overlap",
     "references_of",

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
+from dialoscope.tally import Floats, Ints, Tokens, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import Ints, Tokens, gram_places, ranges, references_of, replies_of, vocabulary_of
-
-Floats = NDArray[np.float64]
+from dialoscope.text.tokens import gram_places, references_of, replies_of, vocabulary_of
 
 _LARGEST = 2**62
 _TABLE = 2**23
@@ -278,7 +277,7 @@ def _as_lists(tokens: Tokens) -> list[list[int]]:
 
 def _cut(texts: Tokens, others: Tokens, words: int, filler: int) -> Tokens:
     """Each text with the words that its other lacks replaced by fillers, of which no two are neighbours."""
-    pair, other = (np.repeat(np.arange(len(side)), side.lengths) for side in (texts, others))
+    pair, other = texts.owner, others.owner
     known = np.zeros(len(texts) * words, bool)
     known[other * words + others.ids] = True
     shared = known[pair * words + texts.ids]

@@ -63,21 +63,26 @@ _13A_RULES = (
 
 
 def _13a(texts: Texts) -> Words:
-    lines = _13a_lines(texts)
-    # Lines are separated by a line break, which no line holds any more; spaces keep rules from crossing it.
-    joined = " \n ".join(lines)
-    exact = _lines_with(_13A_DIGIT_MEETS_MARK, joined)
+    if not texts:
+        return []
+    # One text a line; the spaces keep rules from reaching over its end.
+    joined = " \n ".join(texts)
+    if joined.count("\n") == len(texts) - 1:
+        joined = _13a_unescape(joined.replace("<skipped>", ""))
+    else:
+        joined = " \n ".join([_13a_unescape(_13a_one_line(text)) for text in texts])
+    lines = joined.split("\n")
     for mark in (*_13A_MARKS, ".", ","):
         joined = joined.replace(mark, f" {mark} ")
-    words = [line.split() for line in joined.split("\n")] if lines else []
-    for place in exact:
+    words = [line.split() for line in joined.split("\n")]
+    for place in _lines_with(_13A_DIGIT_MEETS_MARK, lines):
         words[place] = _13a_exactly(lines[place])
     return words
 
 
-def _lines_with(pattern: re.Pattern[str], joined: str) -> set[int]:
-    """Which lines the pattern is found in."""
-    found, line, seen = set(), 0, 0
+def _lines_with(pattern: re.Pattern[str], lines: list[str]) -> set[int]:
+    """Which lines the pattern is found in, searched all at once."""
+    joined, found, line, seen = "\n".join(lines), set(), 0, 0
     for match in pattern.finditer(joined):
         line += joined.count("\n", seen, match.start())
         seen = match.start()
@@ -85,17 +90,11 @@ def _lines_with(pattern: re.Pattern[str], joined: str) -> set[int]:
     return found
 
 
-def _13a_lines(texts: Texts) -> list[str]:
-    joined = "\0".join([text.rstrip() for text in texts])
-    if joined.count("\0") == len(texts) - 1:
-        lines = _13a_unescape(joined).split("\0")
-    else:  # some text holds the separator itself
-        lines = [_13a_unescape(text.rstrip()) for text in texts]
-    return lines
+def _13a_one_line(text: str) -> str:
+    return text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
 
 
 def _13a_unescape(text: str) -> str:
-    text = text.replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     if "&" in text:
         # In this order: "&amp;lt;" becomes "<", as it does in mteval.
         text = text.replace("&quot;", '"').replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
@@ -120,7 +119,10 @@ def _ascii_words(texts: Texts) -> Words:
     if not texts:
         return []
     # Lower-case first: some letters outside ASCII have lower forms inside it (the Kelvin sign is a k).
-    joined = "\n".join([text.replace("\n", " ") for text in texts]).lower()
+    joined = "\n".join(texts)
+    if joined.count("\n") != len(texts) - 1:
+        joined = "\n".join([text.replace("\n", " ") for text in texts])
+    joined = joined.lower()
     kept = joined.encode("ascii", "replace").translate(_LETTERS_AND_DIGITS).decode("ascii")
     return [line.split() for line in kept.split("\n")]
 

@@ -2,42 +2,17 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dialoscope.tally import Ints, Tokens, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 
-Ints = NDArray[np.int64]
-
 # Odd, so that multiplying by it (modulo 2**64, as int64 arrays do) loses nothing.
 _SPREAD = np.int64(-0x61C8864680B583EB)
-
-
-@dataclass(frozen=True, eq=False)
-class Tokens:
-    """The words of some texts, one after the other, as places in a vocabulary."""
-
-    ids: Ints
-    lengths: Ints
-    """How many words each text has."""
-
-    @cached_property
-    def starts(self) -> Ints:
-        """Where each text begins, and one more: where the last ends."""
-        return np.concatenate(([0], np.cumsum(self.lengths)))
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def take(self, texts: Ints) -> "Tokens":
-        """These texts, in this order, with repetition."""
-        lengths = self.lengths[texts]
-        return Tokens(self.ids[ranges(self.starts[:-1][texts], lengths)], lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +51,10 @@ def vocabulary_of(batch: Batch, tokenizer: Tokenizer) -> dict[str, int]:
     return batch.once(("vocabulary", tokenizer), empty)
 
 
-def reply_grams(batch: Batch, tokenizer: Tokenizer, n: int) -> Tokens:
-    """The n-grams of each reply, hashed."""
+def reply_words(batch: Batch, tokenizer: Tokenizer) -> Tokens:
+    """The words of each reply, hashed."""
     return batch.once(
-        ("reply grams", tokenizer, n),
-        lambda: hashed_grams(hashed_words(batch, tokenizer, replies_of(batch, tokenizer)), n),
+        ("reply words", tokenizer), lambda: hashed_words(batch, tokenizer, replies_of(batch, tokenizer))
     )
 
 
@@ -103,13 +77,6 @@ def hashed_grams(words: Tokens, n: int) -> Tokens:
     for step in range(1, n):
         codes = codes * _SPREAD + words.ids[places + step]
     return Tokens(codes, counts)
-
-
-def ranges(starts: Ints, lengths: Ints) -> Ints:
-    """The integers start, start+1, … of each stretch, one stretch after the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
 
 
 def gram_places(tokens: Tokens, n: int) -> tuple[Ints, Ints]:

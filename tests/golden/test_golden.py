@@ -198,6 +198,7 @@ def test_distinct_and_entropy_are_what_counting_by_hand_gives():
     distinct, entropy = ds.Distinct(n=2), ds.Entropy(n=2)
     assert distinct.score(distinct.measure(batch)) == 3 / 5
     assert distinct.score_each(distinct.measure(batch)) == pytest.approx([2 / 3, 1, math.nan], nan_ok=True)
+    assert ds.metric("distinct-2:variant=li-2016").score(distinct.measure(batch)) == 3 / 7
     assert ds.Distinct(n=2, level="reply").score(distinct.measure(batch)) == pytest.approx((2 / 3 + 1) / 2)
     assert entropy.score(entropy.measure(batch)) == pytest.approx(float(-(shares * np.log2(shares)).sum()))
     assert entropy.score_each(entropy.measure(batch)) == pytest.approx(

@@ -212,6 +212,14 @@ def test_one_item_has_no_interval():
     assert math.isnan(found.score("self-bleu", "s"))
 
 
+def test_a_draw_without_a_defined_reply_is_undefined_not_zero():
+    examples = [ds.Example(str(i), "s", "good day to you") for i in range(3)]
+    examples += [ds.Example("9", "s", "good day to you", (), ("good day to you all",))]
+    found = ds.evaluate(examples, ["bleu", "rouge-l"], lacking="undefined")
+    assert all(math.isnan(found.interval(metric, "s").low) for metric in found.metrics)
+    assert found.table().cell("s", "bleu-4").undefined == 3
+
+
 def systems(gap: int, items: int = 60):
     rng = np.random.default_rng(1)
     base = rng.integers(5, 15, items)

@@ -1,0 +1,111 @@
+"""Intervals and tests for the metrics of a run: which kind of resampling suits which kind of metric."""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
+from dialoscope.results.resampling import (
+    MOST_BLOCKS,
+    UNKNOWN,
+    Interval,
+    block_sums,
+    blocks_of,
+    bootstrap_sums,
+    jackknife_interval,
+    jackknife_p,
+    percentile_interval,
+    randomisation_p,
+)
+from dialoscope.tally import Ints, Tally
+
+
+class Draws(NamedTuple):
+    """How often to resample, and from which seed."""
+
+    times: int
+    seed: int
+
+
+class Side(NamedTuple):
+    """The replies of one system."""
+
+    tallies: Mapping[Hashable, Tally]
+    """The statistics of all replies of the run."""
+    rows: Ints
+    """Which of them are the system's."""
+    items: Ints
+    """What each of these replies to."""
+
+    def tally(self, of: Metric[Any]) -> Any:  # noqa: ANN401 - as the metric has it
+        """The statistics that a metric is made from."""
+        return self.tallies[of.statistics].take(self.rows)
+
+    def answered_by(self, other: "Side") -> "Side":
+        """Only the replies to what the other system replied to as well."""
+        common = np.isin(self.items, other.items)
+        return Side(self.tallies, self.rows[common], self.items[common])
+
+
+def intervals(
+    side: Side, metrics: Sequence[Metric[Any]], draws: Draws, confidence: float
+) -> dict[Metric[Any], Interval]:
+    """Where the values would fall with other items of the same kind."""
+    additive = [one for one in metrics if isinstance(one, AdditiveMetric)]
+    pools = [one for one in metrics if isinstance(one, PoolMetric)]
+    return {
+        **_bootstrap_intervals(side, additive, draws, confidence),
+        **{one: _jackknife_interval(side, one, draws.seed, confidence) for one in pools},
+    }
+
+
+def significance(one: Metric[Any], first: Side, second: Side, draws: Draws) -> float:
+    """How surprising the difference of two systems would be if there were none."""
+    sides = first.answered_by(second), second.answered_by(first)
+    items = np.concatenate([side.items for side in sides])
+    blocks = blocks_of(items, _most_blocks(one, len(sides[0].rows)), draws.seed)
+    count = int(blocks.max(initial=-1)) + 1
+    if count < 2:
+        return math.nan
+    parts = zip(sides, np.split(blocks, [len(sides[0].rows)]), strict=True)
+    if isinstance(one, AdditiveMetric):
+        ours, theirs = (block_sums(one.rows(side.tally(one)), part, count) for side, part in parts)
+        return randomisation_p(ours, theirs, one.finish, draws.times, draws.seed)
+    assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
+    ours, theirs = (one.scores_without(side.tally(one), part) for side, part in parts)
+    scores = [one.score(side.tally(one)) for side in sides]
+    return jackknife_p(scores[0] - scores[1], ours - theirs)
+
+
+def _bootstrap_intervals(
+    side: Side, metrics: Sequence[AdditiveMetric[Any]], draws: Draws, confidence: float
+) -> dict[Metric[Any], Interval]:
+    """Those of all metrics at once: their sums are drawn together."""
+    blocks = blocks_of(side.items, MOST_BLOCKS, draws.seed)
+    count = int(blocks.max(initial=-1)) + 1
+    if count < 2 or not metrics:
+        return dict.fromkeys(metrics, UNKNOWN)
+    sums = [block_sums(one.rows(side.tally(one)), blocks, count) for one in metrics]
+    drawn = bootstrap_sums(np.concatenate(sums, axis=1), draws.times, draws.seed)
+    parts = np.split(drawn, np.cumsum([part.shape[1] for part in sums])[:-1], axis=1)
+    return {
+        one: percentile_interval(one.finish(part), confidence)
+        for one, part in zip(metrics, parts, strict=True)
+    }
+
+
+def _jackknife_interval(side: Side, one: PoolMetric, seed: int, confidence: float) -> Interval:
+    tally = side.tally(one)
+    value = one.score(tally)
+    left_out = one.scores_without(tally, blocks_of(side.items, _most_blocks(one, len(side.rows)), seed))
+    interval = jackknife_interval(value, left_out, confidence)
+    # Nothing lies beyond the bounds, save what rounding has put there.
+    low, high = min(one.bounds.low, value), max(one.bounds.high, value)
+    return Interval(*np.clip(interval, low, high).tolist())
+
+
+def _most_blocks(one: Metric[Any], replies: int) -> int:
+    """How many blocks to resample: a jackknife counts everything for each, so that many replies get fewer."""
+    return MOST_BLOCKS if isinstance(one, AdditiveMetric) else max(10, min(50, 1_000_000 // max(1, replies)))
