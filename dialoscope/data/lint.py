@@ -115,9 +115,15 @@ class _Aspect:
         """The smallest usual scale that all but a few values lie on."""
         total = sum(found.times for found in self.values.values())
         for low, high in _USUAL_SCALES:
-            if self._within(low, high) >= _SCALE_SHARE * total:
+            within = self._within(low, high)
+            if within >= _SCALE_SHARE * total or (within >= 0.8 * total and self._has_typo(low, high)):
                 return low, high
         return None
+
+    def _has_typo(self, low: float, high: float) -> bool:
+        """Whether all that lies outside lies so far outside that no other usual scale explains it."""
+        # Among few ratings one slip of the pen, such as 55 for 5, is more than one in a hundred.
+        return high >= 5 and all(value > high + 2 * (high - low) for value in self.outside(low, high))
 
     def outside(self, low: float, high: float) -> list[float]:
         return sorted(value for value in self.values if not low <= value <= high)
@@ -212,8 +218,8 @@ class Lint:
         if others:
             yield (
                 f"Not all systems reply to the same ids as {largest!r} ({most.replies} replies, first "
-                f"{most.first!r}): {_some(others)}; give replies to the same context the same id, "
-                "or systems can only be compared on the ids they share."
+                f"{most.first!r}): {_some(others)}; check that no replies are missing: "
+                "systems are compared only on the contexts that both replied to."
             )
 
     def _off_scale(self) -> Iterator[str]:

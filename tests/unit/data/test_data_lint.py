@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialoscope.data import Lint, ReadLog, Row, lint, read
+from dialoscope.data import Lint, ReadLog, Replies, Row, lint, read
 from dialoscope.records import Example, Rating
 
 
@@ -130,3 +130,13 @@ def test_a_file_can_be_looked_over_in_one_call(write):
         "Column 'respons' was ignored in 1 row (did you mean 'response'?); rename it, or use --map."
     )
     assert sum(consumed) == path.stat().st_size
+
+
+def test_a_slip_of_the_pen_is_seen_among_few_ratings(tmp_path):
+    values = [4, 5, 3, 55, 2, 4]
+    examples = [Example(str(i), "s", "hi") for i in range(6)]
+    ratings = [Rating(str(i), "s", "coherence", "1", float(value)) for i, value in enumerate(values)]
+    (warning,) = lint(Replies.of(examples, ratings))
+    assert "1 rating of 'coherence' lies outside its scale 1–5: 55 (first for '3')" in warning
+    honest = [Rating(str(i), "s", "coherence", "1", value) for i, value in enumerate([1.0, 1, 1, 1, 5, 1])]
+    assert lint(Replies.of(examples, honest)) == []
