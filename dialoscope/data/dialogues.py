@@ -41,6 +41,9 @@ def _chosen(speaker: str | None, speakers: Sequence[str]) -> str:
             raise BadRow(f"nobody called {speaker!r} speaks in this dialogue: {there_are}")
         return speaker
     systems = [name for name in speakers if name.casefold() in _SYSTEM_SPEAKERS]
+    if len(systems) == 2:
+        # In a chat with a model the assistant speaks, and "system" are the orders it was given.
+        systems = [name for name in systems if name.casefold() != "system"]
     if len(systems) != 1:
         raise BadRow(f"which speaker is the system? {there_are}; name one with --speaker NAME")
     return systems[0]

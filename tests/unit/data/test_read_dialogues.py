@@ -27,6 +27,12 @@ def test_a_speaker_can_be_chosen(write, examples):
     ]
 
 
+def test_the_orders_given_to_a_model_are_not_what_it_said(write, examples):
+    roles = [("system", "be kind"), ("user", "hi"), ("assistant", "hello")]
+    turns = [{"role": role, "content": text} for role, text in roles]
+    assert examples(write("a.jsonl", {"turns": turns})) == [Example("1#3", "a", "hello", ("be kind", "hi"))]
+
+
 def test_dialogues_can_stand_in_the_cell_of_a_table(write, examples):
     path = write("a.csv", 'id,turns\nd,"[""hi"", ""hello""]"\n')
     assert examples(path) == [Example("d#2", "a", "hello", ("hi",))]
