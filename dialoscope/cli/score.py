@@ -40,7 +40,12 @@ Suites = Annotated[list[str], typer.Option("--suite", help="A set of metrics: le
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the run into this folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of the same name.")]
 Lacking = Annotated[
-    str, typer.Option(metavar="stop|undefined", help="What to do with replies that lack what a metric needs.")
+    str | None,
+    typer.Option(
+        metavar="stop|undefined|leave-out",
+        help="What to do with replies that lack what a metric needs: stop (the default where metrics are "
+        "named), count as undefined, or leave out metrics that no reply has it for (the default where not).",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="For intervals and tests.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes to score with; the numbers are the same.")]
@@ -59,7 +64,7 @@ def score(
     replies: RepliesOf = [],
     format: Format = None,
     on_error: OnError = "stop",
-    lacking: Lacking = "stop",
+    lacking: Lacking = None,
     scale: Scale = [],
     seed: Seed = 0,
     workers: Workers = 1,
@@ -78,7 +83,8 @@ def score(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    suites = suite or ([] if metric else ["lexical"])
+    named = bool(metric or suite)
+    suites = suite if named else ["lexical"]
     source = dialoscope.read(
         *files,
         replies=options.replies(replies),
@@ -94,7 +100,7 @@ def score(
             source,
             [*metric, *(one for name in suites for one in dialoscope.suite(name))],
             on=pool,
-            lacking=lacking,
+            lacking=lacking or ("stop" if named else "leave-out"),
             scales=options.scales(scale),
             seed=seed,
             progress=progress,

@@ -1,5 +1,6 @@
 """What a person sees: results on standard output, everything else on standard error."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,13 @@ def show(text: str) -> None:
 
 def show_table(table: "Table", form: str, *, signatures: bool) -> None:
     """A table in the form asked for; what a reader must know goes with it, but not into what is piped on."""
-    forms = {"text": table.text, "json": table.json, "csv": table.csv, "markdown": table.markdown}
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    forms = {
+        "text": lambda: table.text(width),
+        "json": table.json,
+        "csv": table.csv,
+        "markdown": table.markdown,
+    }
     show(forms[form]())
     if form in ("text", "markdown"):
         show("")

@@ -51,15 +51,20 @@ class Table:
         down = len(self.metrics) >= len(self.systems)
         return across if down else [list(row) for row in zip(*across, strict=True)]
 
-    def text(self) -> str:
-        """For a terminal or a mail; the best of each metric is starred."""
-        grid = self.grid(best="{} *")
-        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-        lines = [
-            "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-            for row in grid
-        ]
-        return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+    def text(self, width: int | None = None) -> str:
+        """For a terminal or a mail; the best of each metric is starred. Columns that do not fit go below."""
+        columns = list(zip(*self.grid(best="{} *"), strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        blocks: list[list[int]] = [[]]
+        for place in range(1, len(columns)):
+            used = widths[0] + sum(widths[other] + 2 for other in blocks[-1])
+            if width is not None and blocks[-1] and used + widths[place] + 2 > width:
+                blocks.append([])
+            blocks[-1].append(place)
+        return "\n\n".join(_aligned([columns[place] for place in (0, *block)]) for block in blocks)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def markdown(self) -> str:
         """For a README or an issue; the best of each metric is bold."""
@@ -112,6 +117,13 @@ class Table:
 
     def _tested(self) -> bool:
         return any(cell.p is not None for cell in self.cells)
+
+
+def _aligned(columns: list[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in columns]
+    rows = zip(*columns, strict=True)
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
 
 
 def best_of(scores: Mapping[str, float], higher_is_better: bool | None) -> str | None:

@@ -8,6 +8,8 @@ from dialoscope.errors import MetricError
 from dialoscope.metrics import Metric
 from dialoscope.records import Example
 
+POLICIES = ("stop", "undefined", "leave-out")
+
 
 @dataclass
 class Lack:
@@ -22,6 +24,8 @@ class Needs:
     """Counts what is lacking while the replies stream by."""
 
     metrics: Sequence[Metric[Any]]
+    policy: str
+    """`stop`, count lacking replies as `undefined`, or `leave-out` metrics that lack it everywhere."""
     seen: int = 0
     lacks: dict[str, Lack] = field(default_factory=dict)
 
@@ -34,8 +38,22 @@ class Needs:
                 lack = self.lacks.setdefault(need, Lack(first=lacking[0]))
                 lack.count += len(lacking)
 
+    @property
+    def stops(self) -> bool:
+        """Whether there is no use in scoring on."""
+        return self.policy == "stop" and bool(self.lacks)
+
+    def left_out(self) -> dict[str, list[Metric[Any]]]:
+        """By need, the metrics for which not one reply has what they need."""
+        if self.policy != "leave-out":
+            return {}
+        without = [need for need, lack in self.lacks.items() if lack.count == self.seen]
+        return {need: [one for one in self.metrics if need in one.needs] for need in without}
+
     def raise_lacks(self) -> None:
         """Say which metric lacks what, and what can be done."""
+        if not self.stops:
+            return
         for need, lack in self.lacks.items():
             names = [str(one) for one in self.metrics if need in one.needs]
             verb, them = ("needs", "it") if len(names) == 1 else ("need", "them")

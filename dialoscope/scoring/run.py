@@ -4,7 +4,7 @@ import shlex
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from dialoscope.metrics import metrics as read_metrics
 from dialoscope.records import Example
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
-from dialoscope.scoring.needs import Needs
+from dialoscope.scoring.needs import POLICIES, Needs
 from dialoscope.tally import Tally
 from dialoscope.text import Batch
 
@@ -48,26 +48,31 @@ def evaluate(
         replies: What `read` returned, or examples.
         metrics: Metrics, or their names (`bleu-4`, `rouge:order=1/2/l`).
         on: Where to work; here if nothing is given.
-        lacking: What to do with replies that lack what a metric needs: `stop`, or count as `undefined`.
+        lacking: What to do with replies that lack what a metric needs: `stop`, count as `undefined`, or
+            `leave-out` the metrics for which no reply has it (and count as undefined where some have).
         scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
         seed: For the resampling behind intervals and tests.
         progress: Told how many bytes more have been read.
     """
     chosen = _chosen(metrics)
-    if lacking not in ("stop", "undefined"):
-        raise MetricError(f"lacking is '{lacking}'; it must be 'stop' or 'undefined'.")
+    if lacking not in POLICIES:
+        raise MetricError(f"lacking is '{lacking}'; it must be one of: {', '.join(POLICIES)}.")
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     started, clock = datetime.now(UTC), time.perf_counter()
-    collected = Collected(Lint(scales), Needs(chosen if lacking == "stop" else ()))
+    collected = Collected(Lint(scales), Needs(chosen, lacking))
     log = ReadLog(on_bytes=progress)
     tallies = _measure_all(collected.batches(source.rows(log)), chosen, on)
     collected.needs.raise_lacks()
     if not collected.ids:
         raise DataError("There is not one reply to score.")
+    left_out = collected.needs.left_out()
+    kept = tuple(one for one in chosen if not any(one in gone for gone in left_out.values()))
+    if not kept:
+        raise MetricError(f"No metric is left: not one reply has {' or '.join(left_out)}.")
     return Result(
         replies=collected.index(),
-        metrics=chosen,
-        tallies=tallies,
+        metrics=kept,
+        tallies={one.statistics: tallies[one.statistics] for one in kept},
         ratings=collected.ratings.build(),
         provenance=Provenance(
             data=f"sha256:{collected.data.hexdigest()}",
@@ -80,7 +85,7 @@ def evaluate(
             started=started.isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - clock, 3),
             versions=versions(),
-            warnings=tuple(collected.lint.warnings(log)),
+            warnings=(*_told(left_out), *collected.lint.warnings(log)),
         ),
     )
 
@@ -109,7 +114,7 @@ class Collected:
             )
             self.item.append(np.fromiter(map(item_of, examples), np.int64, len(examples)))
             self.needs.check(examples)
-            if not self.needs.lacks:
+            if not self.needs.stops:
                 yield examples
 
     def index(self) -> ReplyIndex:
@@ -132,6 +137,13 @@ def item_of(example: Example) -> int:
     for turn in example.context or (example.id,):
         digest.update(f"{len(turn)}:{turn}".encode("utf-8", "surrogatepass"))
     return int.from_bytes(digest.digest(), "little", signed=True)
+
+
+def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
+    return [
+        f"No reply has {need}, so these were left out: {', '.join(map(str, metrics))}."
+        for need, metrics in left_out.items()
+    ]
 
 
 def _chosen(metrics: Sequence[Metric[Any] | str]) -> tuple[Metric[Any], ...]:

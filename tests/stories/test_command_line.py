@@ -191,6 +191,21 @@ def test_what_is_lacking_is_said_and_can_be_counted(tmp_path, cli):
     )
 
 
+def test_without_a_choice_what_can_be_scored_is_scored(tmp_path, cli):
+    path = write(tmp_path / "r.jsonl", [{"response": "a b"}, {"response": "c d e"}])
+    code, out, err = cli("score", path, "--csv", "-o", tmp_path / "run")
+    assert code == 0
+    assert "No reply has references, so these were left out: bleu-1, bleu-2" in err
+    assert "No reply has context, so these were left out: copying-2." in err
+    scored = [row["metric"] for row in csv.DictReader(io.StringIO(out))]
+    expected = "distinct-1 distinct-2 entropy-1 entropy-2 self-bleu-4 words repetition-1"
+    assert scored == expected.split()
+    assert cli("verify", tmp_path / "run")[0] == 0
+    code, _, err = cli("score", path, "-m", "bleu", "--lacking", "leave-out")
+    assert (code, err) == (2, "Error: No metric is left: not one reply has references.\n")
+    assert cli("score", path, "--suite", "lexical")[0] == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -267,6 +267,14 @@ def test_the_table_is_tested_against_the_best_on_request(result):
     assert "p<.001" in table.text()
 
 
+def test_a_table_too_wide_for_the_screen_goes_on_below(result):
+    whole, cut = result.table().text().splitlines(), result.table().text(width=70).splitlines()
+    assert max(map(len, cut)) <= 70 < max(map(len, whole))
+    assert len(cut) == 2 * len(whole) + 1
+    assert str(result.table()) == result.table().text()
+    assert len(result.table().text(width=5).splitlines()) == 4 * len(whole) + 3
+
+
 def test_tables_escape_what_systems_are_called():
     hostile = "evil|bot\x1b[2J\n<b>"
     found = ds.evaluate([ds.Example("1", hostile, "hello"), ds.Example("2", hostile, "hello you")], ["words"])
