@@ -2,7 +2,7 @@
 
 python benchmarks/start.py
 
-Each is the fastest of several starts of a new process, less nothing: Python's own start is part of it.
+Each is the fastest of seven starts of a new process; the start of Python itself is part of it.
 """
 
 import subprocess

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dialoscope.data import Replies, lint, read
     from dialoscope.errors import DataError, DialoscopeError, MetricError, MissingExtra, RunError
-    from dialoscope.metrics import Metric, metric, suite
+    from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.bleu import Bleu
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
@@ -25,6 +25,7 @@ __version__ = "0.1.0"
 # costs nothing and brings in nothing.
 _HOMES = {
     "Bleu": "metrics.bleu",
+    "Bounds": "metrics",
     "Copying": "metrics.copying",
     "DataError": "errors",
     "Dialogue": "records",
@@ -32,9 +33,11 @@ _HOMES = {
     "Distinct": "metrics.distinct",
     "Entropy": "metrics.entropy",
     "Example": "records",
+    "MeanMetric": "metrics",
     "Metric": "metrics",
     "MetricError": "errors",
     "MissingExtra": "errors",
+    "PoolMetric": "metrics",
     "Rating": "records",
     "Repetition": "metrics.repetition",
     "Replies": "data",
@@ -42,6 +45,7 @@ _HOMES = {
     "Rouge": "metrics.rouge",
     "RunError": "errors",
     "SelfBleu": "metrics.self_bleu",
+    "SumMetric": "metrics",
     "Turn": "records",
     "Words": "metrics.words",
     "evaluate": "scoring",
@@ -54,6 +58,7 @@ _HOMES = {
 
 __all__ = [
     "Bleu",
+    "Bounds",
     "Copying",
     "DataError",
     "Dialogue",
@@ -61,9 +66,11 @@ __all__ = [
     "Distinct",
     "Entropy",
     "Example",
+    "MeanMetric",
     "Metric",
     "MetricError",
     "MissingExtra",
+    "PoolMetric",
     "Rating",
     "Repetition",
     "Replies",
@@ -71,6 +78,7 @@ __all__ = [
     "Rouge",
     "RunError",
     "SelfBleu",
+    "SumMetric",
     "Turn",
     "Words",
     "__version__",

@@ -1,7 +1,6 @@
 """The text that says how a number was made: `bleu|order:4|tokenizer:13a|…|v:1`."""
 
 import dataclasses
-from hashlib import sha256
 from typing import Any, ClassVar, Protocol
 
 
@@ -21,11 +20,6 @@ def signature(thing: Signed) -> str:
         if field.compare
     ]
     return "|".join([thing.name, *settings, f"v:{thing.version}"])
-
-
-def fingerprint(text: str) -> str:
-    """A short name for a signature."""
-    return sha256(text.encode()).hexdigest()[:12]
 
 
 def _written(value: object) -> str:

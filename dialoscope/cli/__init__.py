@@ -1,6 +1,5 @@
 """The command line: each verb parses, calls the function of that name, and prints."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -50,9 +49,3 @@ def main() -> None:
 
         complain(str(error))
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # Somebody closed the pipe (`| head`): nothing is wrong, but Python would complain at exit.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - closed at exit
-        sys.exit(0)

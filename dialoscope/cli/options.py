@@ -1,5 +1,6 @@
 """Options that several verbs share, and how their texts are read."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -73,13 +74,13 @@ def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """`coherence=1-5`, one text each, as a mapping."""
     found = {}
     for aspect, text in _pairs(texts, "--scale", "coherence=1-5").items():
-        low, _, high = text.partition("-")
+        ends = re.fullmatch(r"(-?[\d.]+)-(-?[\d.]+)", text)
         try:
-            found[aspect] = (float(low), float(high))
+            found[aspect] = (float(ends[1]), float(ends[2])) if ends else (0.0, 0.0)
         except ValueError:
-            raise DataError(
-                f"--scale {aspect}={text} is not understood; write --scale {aspect}=1-5."
-            ) from None
+            found[aspect] = (0.0, 0.0)
+        if not found[aspect][0] < found[aspect][1]:
+            raise DataError(f"--scale {aspect}={text} is not understood; write --scale {aspect}=1-5.")
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -83,8 +83,10 @@ def score(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named = bool(metric or suite)
-    suites = suite if named else ["lexical"]
+    named: list[dialoscope.Metric[Any] | str] = [
+        *metric,
+        *(one for name in suite for one in dialoscope.suite(name)),
+    ]
     source = dialoscope.read(
         *files,
         replies=options.replies(replies),
@@ -98,9 +100,9 @@ def score(
     with screen.progress("Scoring", source.size()) as progress, _pool(workers) as pool:
         result = dialoscope.evaluate(
             source,
-            [*metric, *(one for name in suites for one in dialoscope.suite(name))],
+            named or None,
             on=pool,
-            lacking=lacking or ("stop" if named else "leave-out"),
+            lacking=lacking,
             scales=options.scales(scale),
             seed=seed,
             progress=progress,

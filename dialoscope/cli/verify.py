@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from dialoscope.cli import screen
+from dialoscope.cli import options, screen
+from dialoscope.cli.options import RepliesOf
 
 
 def verify(
@@ -13,12 +14,13 @@ def verify(
     data: Annotated[
         list[Path], typer.Option("--data", help="Where the data is now, if not where it was scored.")
     ] = [],
+    replies: RepliesOf = [],
 ) -> None:
     """Score the data of a run again and say whether its numbers still hold."""
     import dialoscope
 
     with screen.progress("Verifying", None) as progress:
-        found = dialoscope.verify(run, data, progress=progress)
+        found = dialoscope.verify(run, data, replies=options.replies(replies), progress=progress)
     if found.holds:
         screen.show(f"{run} holds: {found.checked} numbers made again, all equal.")
         return

@@ -17,6 +17,8 @@ class Row(NamedTuple):
 
     example: Example
     ratings: tuple[Rating, ...] = ()
+    dialogue: str | None = None
+    """The dialogue the reply was taken from, where the file holds whole ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,6 @@ class Layout:
                 raise BadRow(
                     f"{column} belong to a reply, not to a whole dialogue; give them in a row of its own"
                 )
-        turns = cells[self.names.turns]
-        system = self._system(cells)
-        return [
-            Row(example) for example in read_dialogue(turns, self.name(cells, number), system, self.speaker)
-        ]
+        name, system = self.name(cells, number), self._system(cells)
+        examples = read_dialogue(cells[self.names.turns], name, system, self.speaker)
+        return [Row(example, dialogue=name) for example in examples]

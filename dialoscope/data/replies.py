@@ -31,6 +31,9 @@ class RowSource(Protocol):
     def __iter__(self) -> Iterator[Example]:
         """Each reply."""
 
+    def arguments(self) -> dict[str, Any] | None:
+        """What `read` must be given to read the same again, if that can be done."""
+
     def size(self) -> int | None:
         """The bytes to be read, if that is known."""
 
@@ -79,6 +82,13 @@ class Replies:
     @staticmethod
     def of(examples: Iterable[Example], ratings: Iterable[Rating] = ()) -> "HeldReplies":
         """Replies that are in memory already."""
+        examples = tuple(examples)
+        for example in examples:
+            if not isinstance(example, Example):
+                raise DataError(
+                    f"{example!r:.60} is no Example. Read a file with ds.read(path), or make "
+                    "ds.Example(id, system, response, context, references) for each reply."
+                )
         by_reply = defaultdict(list)
         for rating in ratings:
             by_reply[rating.id, rating.system].append(rating)
@@ -177,6 +187,10 @@ class HeldReplies:
 
     def __iter__(self) -> Iterator[Example]:
         return (row.example for row in self.held)
+
+    def arguments(self) -> dict[str, Any] | None:
+        """What is in memory cannot be read again."""
+        return None
 
     def size(self) -> int | None:
         """Nothing is left to be read."""

@@ -81,7 +81,7 @@ def metrics(text: str) -> list[Metric[Any]]:
     settings = _settings(chosen, rest)
     if main is not None:
         if chosen.main_setting in settings:
-            raise MetricError(f"'{text}' names {chosen.main_setting} twice.")
+            raise MetricError(f"{name}: {chosen.main_setting} is named twice.")
         settings[str(chosen.main_setting)] = main
     preset = _preset(chosen, settings.pop("variant", None))
     hints = setting_types(chosen)
@@ -128,29 +128,36 @@ def _plugins() -> Mapping[str, metadata.EntryPoint]:
 
 
 def _split_name(head: str) -> tuple[str, str | None]:
-    """`bleu-2` is bleu with 2 for its main setting."""
-    name, dash, main = head.rpartition("-")
-    if (
-        head in metric_names()
-        or not dash
-        or name not in metric_names()
-        or not metric_class(name).main_setting
-    ):
+    """`bleu-2` is bleu with 2 for its main setting; so are `BLEU-2` and `bleu2`."""
+    head = head.strip().lower().replace("_", "-")
+    names = metric_names()
+    if head in names:
         return head, None
-    return name, main
+    for name in sorted(names, key=len, reverse=True):
+        main = head.removeprefix(name).removeprefix("-")
+        if (
+            head.startswith(name)
+            and main
+            and metric_class(name).main_setting
+            and len(main.split("/")[0]) == 1
+        ):
+            return name, main
+    return head, None
 
 
 def _settings(chosen: type[Metric[Any]], text: str) -> dict[str, str]:
     known = [field.name for field in dataclasses.fields(chosen)] + (["variant"] if chosen.variants else [])
     settings = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        key, equals, value = part.partition("=")
-        if not equals:
+        key, _, value = (word.strip() for word in part.partition("="))
+        if not value:
             raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(known) or 'none'}."
             raise MetricError(f"{chosen.name} has no setting '{key}'. {hint}")
+        if key in settings:
+            raise MetricError(f"{chosen.name}: {key} is named twice.")
         settings[key] = value
     return settings
 
@@ -173,7 +180,7 @@ def _read(chosen: type[Metric[Any]], key: str, word: str, hint: object) -> objec
             return int(word) if hint is int else float(word)
         except ValueError:
             raise MetricError(f"{chosen.name}: {key} must be a number, not '{word}'.") from None
-    return word.lower() if key == "order" else word
+    return word
 
 
 _YES_NO = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})

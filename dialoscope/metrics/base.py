@@ -27,7 +27,7 @@ class Bounds(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return " – ".join("∞" if math.isinf(end) else f"{end:g}" for end in self)
+        return " – ".join(("∞" if end > 0 else "-∞") if math.isinf(end) else f"{end:g}" for end in self)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,10 @@ class Metric(ABC, Generic[T]):
     def __post_init__(self) -> None:
         hints = setting_types(type(self))
         for field in dataclasses.fields(self):
-            _check_setting(self.name, field.name, getattr(self, field.name), hints[field.name])
+            value = getattr(self, field.name)
+            _check_setting(self.name, field.name, value, hints[field.name])
+            if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0
+                object.__setattr__(self, field.name, float(value))
 
     @property
     @abstractmethod
@@ -107,7 +110,7 @@ class AdditiveMetric(Metric[T]):
         rows = self.rows(tally)
         if not len(rows):
             return math.nan
-        sums = np.array([[math.fsum(column) for column in rows.T]])
+        sums = np.array([[math.fsum(column.tolist()) for column in rows.T]])
         return float(self.finish(sums)[0])
 
 
@@ -219,13 +222,9 @@ def _settings_beside(metric: Metric[Any], variant: str | None) -> list[str]:
 
 
 def _word(value: object) -> str:
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _check_setting(metric: str, name: str, value: object, hint: object) -> None:

@@ -30,11 +30,12 @@ class Entropy(GramMetric):
         total = int(counts.sum())
         # Equal counts together, so that neither the order of the replies nor that of the hashes shows.
         count, how_many = np.unique(counts, return_counts=True)
-        return math.log2(total) - math.fsum(how_many * count * np.log2(count)) / total
+        # Rounding may leave a hair below zero where all n-grams are the same.
+        return max(0.0, math.log2(total) - math.fsum(how_many * count * np.log2(count)) / total)
 
     def score_some(self, tally: Tokens) -> Floats:
         """The entropy of the n-grams of each reply alone."""
         grams = hashed_grams(tally, self.n)
         owner, times = counts_in_each(grams)
         weighted = np.bincount(owner, weights=times * np.log2(times), minlength=len(grams))
-        return np.asarray(np.log2(np.maximum(grams.lengths, 1)) - ratio(weighted, grams.lengths))
+        return np.maximum(np.log2(np.maximum(grams.lengths, 1)) - ratio(weighted, grams.lengths), 0.0)

@@ -53,6 +53,7 @@ class Rouge(MeanMetric):
     """For w: whose definition; that of the script ROUGE-1.5.5 differs from its author's paper."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "order", str(self.order).lower())  # Rouge(1) and Rouge("L") are plain enough
         super().__post_init__()
         Tokenizer(self.tokenizer)
         if not (0 < self.beta < math.inf and 1 <= self.weight < math.inf):

@@ -38,6 +38,6 @@ def versions() -> dict[str, str]:
     """The versions of everything that has a part in the numbers."""
     packages = {
         name: metadata.version(name)
-        for name in ("dialoscope", "numpy", "rapidfuzz", "regex", "nltk", "pyarrow")
+        for name in ("dialoscope", "numpy", "scipy", "rapidfuzz", "regex", "nltk", "pyarrow")
     }
     return {**packages, "python": platform.python_version(), "platform": sys.platform}

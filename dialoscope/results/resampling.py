@@ -9,10 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from dialoscope.tally import Floats, Ints
 
 MOST_BLOCKS = 2000
 """More items than this are put into so many blocks at random, and the blocks are resampled.
@@ -118,8 +116,13 @@ def randomisation_p(
     if math.isnan(seen):
         return math.nan
     rng = np.random.default_rng(seed)
-    exchanged = rng.integers(2, size=(draws, len(first))).astype(float) @ gap
-    apart = np.abs(finish(sums[0] + exchanged) - finish(sums[1] - exchanged))
-    # Sums that were added up in another order may differ in the last digit.
-    as_far = int(np.sum(apart >= seen * (1 - 1e-9)))
+    as_far = 0
+    for first_draw in range(0, draws, 100):  # a hundred at a time keeps the choices small
+        many = min(100, draws - first_draw)
+        exchanged = rng.integers(2, size=(many, len(first))).astype(float) @ gap
+        apart = np.abs(finish(sums[0] + exchanged) - finish(sums[1] - exchanged))
+        if np.isnan(apart).any():
+            return math.nan
+        # Sums that were added up in another order may differ in the last digit.
+        as_far += int(np.sum(apart >= seen * (1 - 1e-9)))
     return (as_far + 1) / (draws + 1)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
+"""By system, by metric."""
+
 DRAWS = 1000
 CONFIDENCE = 0.95
 
@@ -40,7 +43,7 @@ class ReplyIndex:
         return len(self.ids)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Everything a run found."""
 
@@ -50,8 +53,8 @@ class Result:
     """Statistics of all replies, by `Metric.statistics`."""
     ratings: Ratings
     provenance: Provenance
-    _tables: dict[Hashable, Table] = field(default_factory=dict, init=False, repr=False)
-    """Tables made so far: printing one after saving it must not resample again."""
+    _made: dict[Hashable, Intervals] = field(default_factory=dict, init=False, repr=False)
+    """Intervals made so far: showing a table after saving it must not resample again."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -89,24 +92,20 @@ class Result:
 
         From the items that both answered; NaN where these are fewer than two or the metric is undefined.
         """
-        sides = self._side(system), self._side(other)
-        return trust.significance(self._metric(of), *sides, trust.Draws(draws, self.provenance.seed))
+        return self._comparison(self._metric(of), system, other, draws).p
 
     def table(
         self, *, confidence: float = CONFIDENCE, draws: int = DRAWS, significance: bool = False
     ) -> Table:
         """Systems × metrics with intervals and, on request, the significance of the distance to the best."""
-        key = confidence, draws, significance
-        if key not in self._tables:
-            chance = trust.Draws(draws, self.provenance.seed)
-            intervals = {
-                system: trust.intervals(self._side(system), self.metrics, chance, confidence)
-                for system in self.systems
-            }
-            rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
-            cells = tuple(cell for row in rows for cell in row)
-            self._tables[key] = Table(cells, self.systems, tuple(map(str, self.metrics)), confidence)
-        return self._tables[key]
+        if not 0 < confidence < 1 or draws < 1:
+            raise DialoscopeError(
+                "confidence must lie between 0 and 1, such as 0.95, and draws be at least 1."
+            )
+        intervals = self._intervals(confidence, draws)
+        rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
+        cells = tuple(cell for row in rows for cell in row)
+        return Table(cells, self.systems, tuple(map(str, self.metrics)), confidence)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -146,6 +145,15 @@ class Result:
     def __str__(self) -> str:
         return self.table().text()
 
+    def __repr__(self) -> str:
+        return (
+            f"<Result: {len(self.replies)} replies, {len(self.systems)} systems, {len(self.metrics)} metrics>"
+        )
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return self.table().markdown()
+
     def __eq__(self, other: object) -> bool:
         """The same replies, the same metrics, the same numbers; when and by whom does not matter."""
         if not isinstance(other, Result):
@@ -164,36 +172,52 @@ class Result:
         return np.concatenate([self.values(one), [self.score(one, system) for system in self.systems]])
 
     def _metric(self, of: Metric[Any] | str) -> Metric[Any]:
-        wanted = metric(of) if isinstance(of, str) else of
+        named = {str(one): one for one in self.metrics}
+        wanted = of if isinstance(of, Metric) else named[of] if of in named else metric(of)
         if wanted not in self.metrics:
             raise DialoscopeError(f"This run has no {wanted}; it has: {', '.join(map(str, self.metrics))}.")
         return wanted
+
+    def _intervals(self, confidence: float, draws: int) -> Intervals:
+        if (confidence, draws) not in self._made:
+            chance = trust.Draws(draws, self.provenance.seed)
+            self._made[confidence, draws] = {
+                system: trust.intervals(self._side(system), self.metrics, chance, confidence)
+                for system in self.systems
+            }
+        return self._made[confidence, draws]
+
+    def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> trust.Comparison:
+        sides = self._side(system), self._side(other)
+        return trust.compare(one, *sides, trust.Draws(draws, self.provenance.seed))
 
     def _side(self, system: str) -> trust.Side:
         rows = self.rows(system)
         return trust.Side(self.tallies, rows, self.replies.item[rows])
 
-    def _row(
-        self, one: Metric[Any], intervals: Mapping[str, Mapping[Metric[Any], Interval]], draws: int | None
-    ) -> list[Cell]:
+    def _row(self, one: Metric[Any], intervals: Intervals, draws: int | None) -> list[Cell]:
         """The cells of a metric, tested against the best if a number of draws says how."""
         scores = {system: self.score(one, system) for system in self.systems}
         best = best_of(scores, one.higher_is_better)
         undefined = np.isnan(self.values(one)) if one.of_replies else np.zeros(len(self.replies), bool)
-        return [
-            Cell(
-                system=system,
-                metric=str(one),
-                value=value,
-                low=intervals[system][one].low,
-                high=intervals[system][one].high,
-                replies=len(self.rows(system)),
-                undefined=int(undefined[self.rows(system)].sum()),
-                best=best is not None and value == scores[best],
-                p=None
-                if draws is None or best is None or value == scores[best]
-                else self.significance(one, system, best, draws),
-                signature=one.signature,
+        cells = []
+        for system, value in scores.items():
+            tested = draws is not None and best is not None and value != scores[best]
+            comparison = self._comparison(one, system, str(best), draws or DRAWS) if tested else None
+            cells.append(
+                Cell(
+                    system=system,
+                    metric=str(one),
+                    value=value,
+                    low=intervals[system][one].low,
+                    high=intervals[system][one].high,
+                    replies=len(self.rows(system)),
+                    items=len(np.unique(self.replies.item[self.rows(system)])),
+                    undefined=int(undefined[self.rows(system)].sum()),
+                    best=best is not None and value == scores[best],
+                    p=comparison.p if comparison else None,
+                    compared=comparison.items if comparison else None,
+                    signature=one.signature,
+                )
             )
-            for system, value in scores.items()
-        ]
+        return cells

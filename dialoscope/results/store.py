@@ -8,6 +8,7 @@ ratings.parquet      what people said of them, if the data had any
 
 import dataclasses
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Hashable, Iterator, Mapping
@@ -20,11 +21,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dialoscope.errors import RunError
+from dialoscope.errors import MetricError, RunError
 from dialoscope.metrics import Metric, metric
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
-from dialoscope.results.result import ReplyIndex, Result
+from dialoscope.results.result import CONFIDENCE, DRAWS, ReplyIndex, Result
 from dialoscope.tally import Sums, Tally, Tokens, Values
 
 FORMAT = "dialoscope run"
@@ -34,25 +35,49 @@ VERSION = 1
 def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
     """Write the run beside its place and move it there when it is whole."""
     refuse_taken(folder, overwrite=overwrite)
+    _refuse_nameless(result.metrics)
     with _moved_into_place(folder) as work:
         _write(work / "replies.parquet", _replies_table(result))
         _write(work / "statistics.parquet", _statistics_table(result))
         if len(result.ratings):
             _write(work / "ratings.parquet", _ratings_table(result.ratings))
         hashes = {path.name: _hash(path) for path in sorted(work.glob("*.parquet"))}
-        manifest = json.dumps(_manifest(result, hashes), ensure_ascii=False, indent=1, allow_nan=False)
-        (work / "manifest.json").write_text(manifest + "\n", encoding="utf-8")
+        manifest = _manifest(result, hashes)
+        text = json.dumps(
+            {**manifest, "seal": _seal(manifest)}, ensure_ascii=False, indent=1, allow_nan=False
+        )
+        (work / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return folder
 
 
 def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
     """Say early that a run would land on top of something else."""
-    if not folder.exists():
-        return
-    if not overwrite:
-        raise RunError(f"{folder} exists already. Choose another name, or add --overwrite to replace it.")
-    if not (folder / "manifest.json").is_file():
+    try:
+        taken, is_run = folder.exists(), (folder / "manifest.json").is_file()
+    except OSError as failed:
+        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
+    if taken and not overwrite:
+        raise RunError(
+            f"{folder} exists already. Choose another name, or replace it with --overwrite (overwrite=True)."
+        )
+    if taken and not is_run:
         raise RunError(f"{folder} is not a run, so it is not replaced. Choose another name.")
+
+
+def _refuse_nameless(metrics: tuple[Metric[Any], ...]) -> None:
+    """A run can be loaded only if its metrics can be made again from their names."""
+    for one in metrics:
+        try:
+            found = metric(str(one))
+        except MetricError as unknown:
+            raise RunError(
+                f"{one} cannot be saved, for it could not be loaded: {unknown} "
+                "Register it through the entry point 'dialoscope.metrics' of its package."
+            ) from unknown
+        if found != one:
+            raise RunError(
+                f"{one} cannot be saved: its name stands for {found.signature}, not {one.signature}."
+            )
 
 
 def load(folder: Path) -> Result:
@@ -71,10 +96,12 @@ def load(folder: Path) -> Result:
                 one.statistics: _tally(entry["statistics"], replies, statistics)
                 for one, entry in zip(metrics, manifest["metrics"], strict=True)
             },
-            ratings=_ratings(folder),
+            ratings=_ratings(folder, manifest["files"]),
             provenance=_provenance(manifest["provenance"]),
         )
-    except (KeyError, TypeError, ValueError, pa.ArrowException, OSError) as broken:
+    except MetricError as unknown:
+        raise RunError(f"{folder} has a metric that is not installed here: {unknown}") from unknown
+    except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, OSError) as broken:
         raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
 
 
@@ -139,8 +166,8 @@ def _ratings_table(ratings: Ratings) -> pa.Table:
     )
 
 
-def _ratings(folder: Path) -> Ratings:
-    if not (folder / "ratings.parquet").exists():
+def _ratings(folder: Path, files: Mapping[str, str]) -> Ratings:
+    if "ratings.parquet" not in files:
         return Ratings(np.empty(0, np.int64), (), (), np.empty(0))
     table = pq.read_table(folder / "ratings.parquet")
     return Ratings(
@@ -171,10 +198,16 @@ def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
             {"metric": str(one), "signature": one.signature, "statistics": names[one.statistics]}
             for one in result.metrics
         ],
-        "table": json.loads(result.table().json()),
+        "table": {"confidence": CONFIDENCE, "draws": DRAWS, "cells": json.loads(result.table().json())},
         "provenance": dataclasses.asdict(result.provenance),
         "files": dict(hashes),
     }
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    """A hash of everything the manifest says, files' hashes included."""
+    text = json.dumps(manifest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _provenance(record: dict[str, Any]) -> Provenance:
@@ -202,6 +235,12 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
+    said = {key: value for key, value in manifest.items() if key != "seal"}
+    if manifest.get("seal") != _seal(said):
+        raise RunError(
+            f"{folder}/manifest.json was changed: its seal is {manifest.get('seal')}, "
+            f"its content has {_seal(said)}. Score the data again."
+        )
     files = manifest.get("files")
     if not isinstance(files, dict) or not {"replies.parquet", "statistics.parquet"} <= files.keys():
         raise RunError(f"{folder}/manifest.json does not list the run's files. Score the data again.")
@@ -237,18 +276,34 @@ def _moved_into_place(folder: Path) -> Iterator[Path]:
         raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
     try:
         yield work
-        work.chmod(0o755)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-            folder.replace(old / folder.name)
-            work.replace(folder)
-            shutil.rmtree(old)
-        else:
-            work.replace(folder)
+        work.chmod(0o777 & ~_umask())  # mkdtemp gives nobody else access
+        _swap(work, folder)
     except OSError as failed:
         raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _swap(work: Path, folder: Path) -> None:
+    """Put the new run in its place; the old one comes back if that fails."""
+    if not folder.exists():
+        work.replace(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+    folder.replace(old / folder.name)
+    try:
+        work.replace(folder)
+    except OSError:
+        (old / folder.name).replace(folder)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _write(path: Path, table: pa.Table) -> None:

@@ -4,10 +4,11 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
 
 
@@ -21,12 +22,19 @@ class Cell:
     low: float
     high: float
     replies: int
+    items: int
+    """Different contexts (or ids) they reply to."""
     undefined: int
     """Replies for which the metric has no value."""
     best: bool
     p: float | None
-    """Significance of the difference to the best system, where it was asked for."""
+    """Significance of the difference to the best system, where it was asked for; NaN where it is unknown."""
+    compared: int | None
+    """How many items the two systems were compared on."""
     signature: str
+
+
+_OF_TESTS = ("p", "compared")
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,9 @@ class Table:
 
     def cell(self, system: str, metric: str) -> Cell:
         """What the metric says of the system."""
+        if system not in self.systems or metric not in self.metrics:
+            known = ", ".join((*self.systems, *self.metrics))
+            raise DialoscopeError(f"The table has no {metric} of {system}; it has: {known}.")
         return self.cells[self.metrics.index(metric) * len(self.systems) + self.systems.index(system)]
 
     def grid(self, best: str = "{}") -> list[list[str]]:
@@ -77,7 +88,7 @@ class Table:
     def csv(self) -> str:
         """One line for each system and metric."""
         out = io.StringIO()
-        names = [name for name in Cell.__dataclass_fields__ if name != "p" or self._tested()]
+        names = [name for name in Cell.__dataclass_fields__ if name not in _OF_TESTS or self._tested()]
         writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: _blank(value) for name, value in row.items()} for row in self.rows())
@@ -86,7 +97,7 @@ class Table:
     def json(self) -> str:
         """A list of objects, undefined as null."""
         rows = [
-            {name: _null(value) for name, value in row.items() if name != "p" or self._tested()}
+            {name: _null(value) for name, value in row.items() if name not in _OF_TESTS or self._tested()}
             for row in self.rows()
         ]
         return json.dumps(rows, ensure_ascii=False, indent=1)
@@ -109,7 +120,16 @@ class Table:
             notes.append(f"… and for some replies in {len(undefined) - 10} more cells.")
         if self._tested():
             notes.append("p: paired test against the best system, not corrected for the number of tests.")
+            notes += dict.fromkeys(self._compared_on_part())
         return notes
+
+    def _compared_on_part(self) -> Iterator[str]:
+        for cell in self.cells:
+            if cell.compared is not None and cell.compared < cell.items:
+                yield (
+                    f"{printable(cell.system)} and the best system are compared on the {cell.compared} of "
+                    f"{cell.items} contexts that both answered."
+                )
 
     def signatures(self) -> list[str]:
         """How each number was made."""
@@ -138,9 +158,13 @@ def _text(cell: Cell) -> str:
     value = number(cell.value)
     if not math.isnan(cell.low):
         value += f" [{number(cell.low)}, {number(cell.high)}]"
-    if cell.p is not None and not math.isnan(cell.p):
-        value += " p<.001" if cell.p < 0.001 else f" p={cell.p:.3f}".replace("0.", ".")
-    return value
+    return value if cell.p is None else f"{value} {_p(cell.p)}"
+
+
+def _p(p: float) -> str:
+    if math.isnan(p):
+        return "p=–"
+    return "p<.001" if p < 0.001 else f"p={p:.3f}".replace("0.", ".")
 
 
 def number(value: float) -> str:

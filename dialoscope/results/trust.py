@@ -29,6 +29,15 @@ class Draws(NamedTuple):
     seed: int
 
 
+class Comparison(NamedTuple):
+    """What a test of two systems found."""
+
+    p: float
+    """How surprising their difference would be if there were none; NaN where that cannot be said."""
+    items: int
+    """How many items both of them answered."""
+
+
 class Side(NamedTuple):
     """The replies of one system."""
 
@@ -61,10 +70,14 @@ def intervals(
     }
 
 
-def significance(one: Metric[Any], first: Side, second: Side, draws: Draws) -> float:
-    """How surprising the difference of two systems would be if there were none."""
+def compare(one: Metric[Any], first: Side, second: Side, draws: Draws) -> Comparison:
+    """Test the difference of two systems on the items that both answered."""
     sides = first.answered_by(second), second.answered_by(first)
     items = np.concatenate([side.items for side in sides])
+    return Comparison(_p(one, sides, items, draws), len(np.unique(items)))
+
+
+def _p(one: Metric[Any], sides: tuple[Side, Side], items: Ints, draws: Draws) -> float:
     blocks = blocks_of(items, _most_blocks(one, len(sides[0].rows)), draws.seed)
     count = int(blocks.max(initial=-1)) + 1
     if count < 2:

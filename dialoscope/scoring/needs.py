@@ -32,7 +32,7 @@ class Needs:
     def check(self, examples: Sequence[Example]) -> None:
         """Take these replies into account."""
         self.seen += len(examples)
-        for need in {need for one in self.metrics for need in one.needs}:
+        for need in sorted({need for one in self.metrics for need in one.needs}):
             lacking = [example.id for example in examples if not getattr(example, need)]
             if lacking:
                 lack = self.lacks.setdefault(need, Lack(first=lacking[0]))
@@ -52,14 +52,18 @@ class Needs:
 
     def raise_lacks(self) -> None:
         """Say which metric lacks what, and what can be done."""
-        if not self.stops:
-            return
-        for need, lack in self.lacks.items():
-            names = [str(one) for one in self.metrics if need in one.needs]
-            verb, them = ("needs", "it") if len(names) == 1 else ("need", "them")
-            none = f"no {need}" if need == "context" else "none"
+        if self.stops:
+            lacks = " ".join(self._told(need, lack) for need, lack in self.lacks.items())
             raise MetricError(
-                f"{', '.join(names)} {verb} {need}, but {lack.count} of {self.seen} replies have {none} "
-                f"(the first is '{lack.first}'). Add what is missing, leave {them} out, "
-                "or count these replies as undefined with --lacking undefined (lacking='undefined')."
+                f"{lacks} Add what is missing, leave these metrics out, or count such replies as undefined "
+                "with --lacking undefined (lacking='undefined')."
             )
+
+    def _told(self, need: str, lack: Lack) -> str:
+        names = [str(one) for one in self.metrics if need in one.needs]
+        verb = "needs" if len(names) == 1 else "need"
+        none = f"no {need}" if need == "context" else "none"
+        return (
+            f"{', '.join(names)} {verb} {need}, but {lack.count} of {self.seen} replies have {none} "
+            f"(the first is '{lack.first}')."
+        )

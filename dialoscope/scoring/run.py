@@ -16,13 +16,13 @@ import numpy as np
 
 from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, canonical
 from dialoscope.errors import DataError, MetricError
-from dialoscope.metrics import Metric
+from dialoscope.metrics import Metric, suite
 from dialoscope.metrics import metrics as read_metrics
 from dialoscope.records import Example
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
 from dialoscope.scoring.needs import POLICIES, Needs
-from dialoscope.tally import Tally
+from dialoscope.tally import Ints, Tally
 from dialoscope.text import Batch
 
 BATCH = 2048
@@ -34,10 +34,10 @@ AHEAD = 16
 
 def evaluate(
     replies: RowSource | Iterable[Example],
-    metrics: Sequence[Metric[Any] | str],
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None = None,
     *,
     on: Executor | None = None,
-    lacking: str = "stop",
+    lacking: str | None = None,
     scales: dict[str, tuple[float, float]] | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
@@ -46,15 +46,17 @@ def evaluate(
 
     Args:
         replies: What `read` returned, or examples.
-        metrics: Metrics, or their names (`bleu-4`, `rouge:order=1/2/l`).
+        metrics: Metrics, or their names (`bleu-4`, `rouge:order=1/2/l`); the lexical suite if none are named.
         on: Where to work; here if nothing is given.
         lacking: What to do with replies that lack what a metric needs: `stop`, count as `undefined`, or
             `leave-out` the metrics for which no reply has it (and count as undefined where some have).
+            Without a choice, `stop` where metrics are named, else `leave-out`.
         scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
         seed: For the resampling behind intervals and tests.
         progress: Told how many bytes more have been read.
     """
-    chosen = _chosen(metrics)
+    chosen = _chosen(suite("lexical") if metrics is None else metrics)
+    lacking = lacking or ("leave-out" if metrics is None else "stop")
     if lacking not in POLICIES:
         raise MetricError(f"lacking is '{lacking}'; it must be one of: {', '.join(POLICIES)}.")
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
@@ -76,7 +78,7 @@ def evaluate(
         ratings=collected.ratings.build(),
         provenance=Provenance(
             data=f"sha256:{collected.data.hexdigest()}",
-            source=source.arguments() if isinstance(source, Replies) else None,
+            source=source.arguments(),
             replies=len(collected.ids),
             skipped=log.problem_count,
             lacking=lacking,
@@ -85,7 +87,7 @@ def evaluate(
             started=started.isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - clock, 3),
             versions=versions(),
-            warnings=(*_told(left_out), *collected.lint.warnings(log)),
+            warnings=(*_told(left_out), *collected.lint.warnings(log), *collected.odd_ids()),
         ),
     )
 
@@ -98,8 +100,9 @@ class Collected:
     needs: Needs
     ids: list[str] = field(default_factory=list)
     systems: dict[str, int] = field(default_factory=dict)
-    system: list[np.ndarray] = field(default_factory=list)
-    item: list[np.ndarray] = field(default_factory=list)
+    system: list[Ints] = field(default_factory=list)
+    by_id: list[Ints] = field(default_factory=list)
+    by_context: list[Ints] = field(default_factory=list)
     ratings: RatingsBuilder = field(default_factory=RatingsBuilder)
     data: Any = field(default_factory=sha256)
 
@@ -110,18 +113,34 @@ class Collected:
                 self._note(row)
             examples = [row.example for row in batch]
             self.system.append(
-                np.array([self.systems.setdefault(one.system, len(self.systems)) for one in examples])
+                np.array(
+                    [self.systems.setdefault(one.system, len(self.systems)) for one in examples], np.int64
+                )
             )
-            self.item.append(np.fromiter(map(item_of, examples), np.int64, len(examples)))
+            self.by_id.append(_hashes([(row.dialogue or row.example.id,) for row in batch]))
+            self.by_context.append(_hashes([replied_to(row) for row in batch]))
             self.needs.check(examples)
             if not self.needs.stops:
                 yield examples
 
     def index(self) -> ReplyIndex:
-        """Which replies there were."""
-        return ReplyIndex(
-            tuple(self.ids), tuple(self.systems), np.concatenate(self.system), np.concatenate(self.item)
-        )
+        """Which replies there were, and which of them reply to the same."""
+        system, by_id = np.concatenate(self.system), np.concatenate(self.by_id)
+        shared = _shares_ids(system, by_id)
+        item = by_id if shared else np.concatenate(self.by_context)
+        return ReplyIndex(tuple(self.ids), tuple(self.systems), system, item)
+
+    def odd_ids(self) -> list[str]:
+        """A warning when one id stands for several contexts: systems are then compared on unlike things."""
+        system, by_id = np.concatenate(self.system), np.concatenate(self.by_id)
+        kinds = np.unique(np.stack([by_id, np.concatenate(self.by_context)]), axis=1)[0]
+        several = int(np.sum(np.unique(kinds, return_counts=True)[1] > 1))
+        if not several or not _shares_ids(system, by_id):
+            return []
+        return [
+            f"{several} ids stand for different contexts; systems are compared on replies with the same id, "
+            "so give each context an id of its own."
+        ]
 
     def _note(self, row: Row) -> None:
         self.data.update(canonical(row.example))
@@ -131,12 +150,21 @@ class Collected:
         self.ids.append(row.example.id)
 
 
-def item_of(example: Example) -> int:
-    """A number for what was replied to: the context where there is one, else what the id names."""
-    digest = blake2b(digest_size=8)
-    for turn in example.context or (example.id,):
-        digest.update(f"{len(turn)}:{turn}".encode("utf-8", "surrogatepass"))
-    return int.from_bytes(digest.digest(), "little", signed=True)
+def replied_to(row: Row) -> tuple[str, ...]:
+    """What a reply replies to: its dialogue, its context, or what its id names."""
+    return (row.dialogue,) if row.dialogue else row.example.context or (row.example.id,)
+
+
+def _shares_ids(system: Ints, by_id: Ints) -> bool:
+    """Whether systems reply to the same ids; where each has its own, contexts tell what belongs together."""
+    pairs = np.unique(np.stack([by_id, system]), axis=1)
+    return bool(len(np.unique(pairs[0])) < pairs.shape[1])
+
+
+def _hashes(texts: list[tuple[str, ...]]) -> Ints:
+    forms = ["".join([f"{len(text)}:{text}" for text in some]) for some in texts]
+    digests = [blake2b(form.encode("utf-8", "surrogatepass"), digest_size=8).digest() for form in forms]
+    return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)
 
 
 def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
@@ -146,10 +174,14 @@ def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
     ]
 
 
-def _chosen(metrics: Sequence[Metric[Any] | str]) -> tuple[Metric[Any], ...]:
-    if isinstance(metrics, str):
-        metrics = [metrics]
-    every = [one for given in metrics for one in (read_metrics(given) if isinstance(given, str) else [given])]
+def _chosen(metrics: Sequence[Metric[Any] | str] | Metric[Any] | str) -> tuple[Metric[Any], ...]:
+    given = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    every = [one for each in given for one in (read_metrics(each) if isinstance(each, str) else [each])]
+    for one in every:
+        if not isinstance(one, Metric):
+            raise MetricError(
+                f"{one!r} is no metric; name one, such as 'bleu-4', or make one, such as ds.Bleu()."
+            )
     if not every:
         raise MetricError("There is no metric to score with; name at least one, such as bleu.")
     return tuple(dict.fromkeys(every))
@@ -186,4 +218,10 @@ def _mapped(
 
 def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> list[Tally]:
     batch = Batch(examples)
-    return [one.measure(batch) for one in metrics]
+    measured = [one.measure(batch) for one in metrics]
+    for one, tally in zip(metrics, measured, strict=True):
+        if len(tally) != len(batch):
+            raise MetricError(
+                f"{one} measured {len(tally)} replies where there are {len(batch)}; it has a bug."
+            )
+    return measured

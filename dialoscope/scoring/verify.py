@@ -1,7 +1,7 @@
 """Do the numbers of a run still hold?"""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,18 +31,23 @@ class Verification:
 
 
 def verify(
-    run: str | Path, data: Sequence[str | Path] = (), *, progress: Callable[[int], None] | None = None
+    run: str | Path,
+    data: Sequence[str | Path] = (),
+    *,
+    replies: Mapping[str, str | Path] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Verification:
-    """Score the data of a run again and compare every number.
+    """Score the data of a run again and compare every value, score and rating.
 
     Args:
         run: The folder of the run; that it is whole and unchanged is checked first.
         data: Where the data is now, if not where it was.
+        replies: Where the systems' replies are now, if they were in files of their own.
         progress: Told how many bytes more have been read.
     """
     old = Result.load(run)
     new = evaluate(
-        _source(old, run, data),
+        _source(old, run, data, replies or {}),
         old.metrics,
         lacking=old.provenance.lacking,
         seed=old.provenance.seed,
@@ -50,22 +55,27 @@ def verify(
     )
     if new.provenance.data != old.provenance.data:
         return Verification(0, (_other_data(old, new),))
-    checked = len(old.metrics) * (len(old.replies) + len(old.systems))
-    return Verification(checked, tuple(_differences(old, new)))
+    return Verification(_count(old), tuple(_differences(old, new)))
 
 
-def _source(old: Result, run: str | Path, data: Sequence[str | Path]) -> RowSource:
-    arguments: dict[str, Any] | None = dict(old.provenance.source) if old.provenance.source else None
-    if data:
-        arguments = {
-            **(arguments or {"on_error": "skip" if old.provenance.skipped else "stop"}),
-            "paths": list(data),
-        }
-    if arguments is None or "-" in arguments["paths"]:
+def _count(result: Result) -> int:
+    of_replies = sum(len(result.replies) for one in result.metrics if one.of_replies)
+    return of_replies + len(result.metrics) * len(result.systems) + len(result.ratings)
+
+
+def _source(
+    old: Result, run: str | Path, data: Sequence[str | Path], replies: Mapping[str, str | Path]
+) -> RowSource:
+    source = dict(old.provenance.source or {"on_error": "skip" if old.provenance.skipped else "stop"})
+    paths = list(data) or source.pop("paths", [])
+    arguments: dict[str, Any] = {**source, "replies": {**source.get("replies", {}), **replies}}
+    arguments.pop("paths", None)
+    if not paths or "-" in map(str, (*paths, *arguments["replies"].values())):
         raise RunError(
-            f"{run} was not scored from files that can be read again. Name its data with --data FILE."
+            f"{run} was not scored from files that can be read again. "
+            "Name its data with --data FILE and --replies SYSTEM=FILE (data=, replies=)."
         )
-    return read(*arguments.pop("paths"), **arguments)
+    return read(*paths, **arguments)
 
 
 def _other_data(old: Result, new: Result) -> str:
@@ -76,6 +86,8 @@ def _other_data(old: Result, new: Result) -> str:
 
 
 def _differences(old: Result, new: Result) -> Iterator[str]:
+    if not _same_ratings(old, new):
+        yield "the ratings in the data are not those of the run"
     for one in old.metrics:
         for system in old.systems:
             was, is_now = old.score(one, system), new.score(one, system)
@@ -89,6 +101,15 @@ def _differences(old: Result, new: Result) -> Iterator[str]:
                 f"{one} differs for {len(apart)} replies; that of '{old.replies.ids[first]}' "
                 f"was {before[first]!r}, is {after[first]!r}"
             )
+
+
+def _same_ratings(old: Result, new: Result) -> bool:
+    ours, theirs = old.ratings, new.ratings
+    return (ours.aspect, ours.rater, ours.reply.tolist()) == (
+        theirs.aspect,
+        theirs.rater,
+        theirs.reply.tolist(),
+    ) and np.array_equal(ours.value, theirs.value, equal_nan=True)
 
 
 def _same(was: float, is_now: float) -> bool:

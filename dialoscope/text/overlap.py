@@ -1,6 +1,8 @@
 """What each reply has in common with each of its references: n-grams and subsequences."""
 
 import math
+import sys
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -19,6 +21,8 @@ from dialoscope.text.tokens import gram_places, references_of, replies_of, vocab
 _LARGEST = 2**62
 _TABLE = 2**23
 """Places in the tables that say which words a text has."""
+_FREE_CELLS = 2**18
+"""Padding that costs less than another round would."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +70,7 @@ class Overlap:
         if not len(some):
             return worth
         replies, references = self._condensed(some)
-        by_size = np.argsort(replies.lengths * references.lengths, kind="stable")
-        for chunk in np.array_split(by_size, max(1, len(by_size) // 512)):
+        for chunk in _chunks_of_like_size(replies.lengths, references.lengths):
             worth[some[chunk]] = _weighted(replies.take(chunk), references.take(chunk), weight)
         return worth
 
@@ -81,8 +84,8 @@ class Overlap:
         parts = [pairs[first : first + step] for first in range(0, len(pairs), step)]
         texts = [(self.replies.take(part), self.references.take(part)) for part in parts]
         return (
-            _stacked([_cut(reply, reference, self.words, -1) for reply, reference in texts]),
-            _stacked([_cut(reference, reply, self.words, -2) for reply, reference in texts]),
+            Tokens.joined([_cut(reply, reference, self.words, -1) for reply, reference in texts]),
+            Tokens.joined([_cut(reference, reply, self.words, -2) for reply, reference in texts]),
         )
 
     def weighted_hits(self, weight: float) -> Floats:
@@ -189,10 +192,30 @@ def _sums(group: Ints, count: Ints, groups: int) -> Ints:
     return np.bincount(group, weights=count, minlength=groups).astype(np.int64)
 
 
-def _as_strings(tokens: Tokens) -> list[str]:
+def _as_strings(tokens: Tokens) -> Sequence[Sequence[Hashable]]:
     """Each text as a string with one character for each word, which is what rapidfuzz compares fastest."""
+    if tokens.ids.max(initial=0) > sys.maxunicode:  # more words than there are characters
+        return _as_lists(tokens)
     text = tokens.ids.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
     return [text[start:end] for start, end in pairwise(tokens.starts.tolist())]
+
+
+def _chunks_of_like_size(rows: Ints, columns: Ints) -> Iterator[Ints]:
+    """Pairs to be worked on together: not many more cells are padded than used, and not too many at once."""
+    by_size = np.argsort(rows * columns, kind="stable")
+    first = 0
+    while first < len(by_size):
+        some = by_size[first : first + 512]
+        padded = np.maximum.accumulate(rows[some]) * np.maximum.accumulate(columns[some])
+        padded *= np.arange(1, len(some) + 1)
+        used = np.cumsum(rows[some] * columns[some])
+        fits = (
+            int(np.argmax(padded > 8 * used + _FREE_CELLS))
+            if (padded > 8 * used + _FREE_CELLS).any()
+            else len(some)
+        )
+        yield some[: max(1, fits)]
+        first += max(1, fits)
 
 
 def _weighted(replies: Tokens, references: Tokens, weight: float) -> Floats:
@@ -285,12 +308,6 @@ def _cut(texts: Tokens, others: Tokens, words: int, filler: int) -> Tokens:
     kept[0:1] = True
     kept[1:] |= shared[:-1] | (pair[1:] != pair[:-1])
     return Tokens(np.where(shared, texts.ids, filler)[kept], np.bincount(pair[kept], minlength=len(texts)))
-
-
-def _stacked(parts: list[Tokens]) -> Tokens:
-    return Tokens(
-        np.concatenate([part.ids for part in parts]), np.concatenate([part.lengths for part in parts])
-    )
 
 
 def _padded(tokens: Tokens, filler: int) -> Ints:

@@ -4,8 +4,11 @@ import csv
 import gzip
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -54,7 +57,7 @@ def test_score_save_show_verify(sample, tmp_path):
     assert dialoscope("show", run).stdout == scored.stdout
     verified = dialoscope("verify", run)
     assert verified.returncode == 0, verified.stderr
-    assert "holds: 540 numbers made again, all equal" in verified.stdout
+    assert "holds: 2124 numbers made again, all equal" in verified.stdout
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["provenance"]["command"].endswith(f"-o {run}")
 
@@ -179,7 +182,7 @@ def test_what_is_lacking_is_said_and_can_be_counted(tmp_path, cli):
     code, _, err = cli("score", path, "-m", "bleu-1", "-m", "rouge-1", "-m", "words")
     assert code == 2
     assert "bleu-1, rouge-1 need references, but 1 of 2 replies have none (the first is '2')" in err
-    assert "leave them out, or count these replies as undefined with --lacking undefined" in err
+    assert "leave these metrics out, or count such replies as undefined with --lacking undefined" in err
     code, out, _ = cli("score", path, "-m", "bleu-1", "-m", "words", "--lacking", "undefined", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [float(row["value"]) for row in rows] == pytest.approx([100, 2])
@@ -215,6 +218,10 @@ def test_without_a_choice_what_can_be_scored_is_scored(tmp_path, cli):
         (
             ["--scale", "coherence=high"],
             "--scale coherence=high is not understood; write --scale coherence=1-5.",
+        ),
+        (
+            ["--scale", "coherence=5-1"],
+            "--scale coherence=5-1 is not understood; write --scale coherence=1-5.",
         ),
         (["--replies", "x.txt"], "--replies x.txt is not understood; write --replies bot=replies.txt."),
         (["--replies", "a=x", "--replies", "a=y"], "--replies names 'a' twice."),
@@ -277,7 +284,9 @@ def test_a_run_from_standard_input_asks_for_its_data(sample, tmp_path):
     assert done.returncode == 0, done.stderr
     asked = dialoscope("verify", run)
     assert asked.returncode == 2
-    assert "was not scored from files that can be read again. Name its data with --data FILE." in asked.stderr
+    assert (
+        "was not scored from files that can be read again. Name its data with --data FILE and" in asked.stderr
+    )
     assert dialoscope("verify", run, "--data", sample).returncode == 0
 
 
@@ -313,10 +322,63 @@ def test_help_and_version():
 
 
 def test_a_closed_pipe_is_no_error(sample):
-    command = f"{sys.executable} -m dialoscope metrics | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert done.stdout == "bleu\n"
-    assert done.stderr == ""
+    command = [sys.executable, "-m", "dialoscope", "metrics", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()  # nobody reads what is to come
+        assert process.stderr.read() == b""
+
+
+def test_an_interrupted_run_leaves_nothing_behind(tmp_path):
+    """Ctrl-C while a pipe keeps the reader waiting."""
+    command = [sys.executable, "-m", "dialoscope", "score", "-", "-m", "words", "-o", tmp_path / "run"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(b'{"response": "hello"}\n')
+        process.stdin.flush()
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert b"Traceback" not in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_messages_do_not_depend_on_the_order_of_sets(tmp_path):
+    path = write(tmp_path / "r.jsonl", [{"response": "hello"}])
+    said = {
+        dialoscope(
+            "score", path, "-m", "bleu", "-m", "copying", env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stderr
+        for seed in "0123"
+    }
+    assert len(said) == 1
+    (message,) = said
+    assert "copying-2 needs context" in message
+    assert "bleu-4 needs references" in message
+
+
+def test_changed_ratings_do_not_hold(sample, tmp_path, cli):
+    data = tmp_path / "replies.jsonl"
+    data.write_bytes(sample.read_bytes())
+    assert cli("score", data, "-m", "words", "-o", tmp_path / "run")[0] == 0
+    data.write_text(
+        data.read_text(encoding="utf-8").replace('"coherence": [5', '"coherence": [1', 1), encoding="utf-8"
+    )
+    code, _, err = cli("verify", tmp_path / "run")
+    assert code == 1
+    assert "the ratings in the data are not those of the run" in err
+
+
+def test_joined_files_can_be_verified_where_they_are_now(tmp_path, cli):
+    items = write(tmp_path / "items.jsonl", [{"id": "1", "references": ["hello you"]}])
+    (tmp_path / "bot.txt").write_text("hello\n")
+    assert (
+        cli("score", items, "--replies", f"bot={tmp_path / 'bot.txt'}", "-m", "bleu", "-o", tmp_path / "run")[
+            0
+        ]
+        == 0
+    )
+    (tmp_path / "bot.txt").rename(tmp_path / "moved.txt")
+    assert cli("verify", tmp_path / "run")[0] == 2
+    assert cli("verify", tmp_path / "run", "--replies", f"bot={tmp_path / 'moved.txt'}")[0] == 0
 
 
 def test_a_progress_bar_is_shown_only_to_people(sample, monkeypatch, capsys):

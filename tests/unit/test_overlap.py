@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -102,3 +103,23 @@ def test_hashes_of_words_are_the_same_in_every_batch():
     assert first == [second[2], second[1]]
     pairs = [hashed_grams(reply_words(batch, tokenizer), 2).ids.tolist() for batch in (one, other)]
     assert pairs[0][0] not in pairs[1], "a b is not b a"
+
+
+def test_a_very_long_pair_does_not_slow_down_the_others():
+    """Its cells are its own: the work counted, not timed."""
+    from dialoscope.text.overlap import _chunks_of_like_size
+
+    rows, columns = np.append(np.full(2000, 10), 6000), np.append(np.full(2000, 12), 6000)
+    chunks = list(_chunks_of_like_size(rows, columns))
+    cells = sum(rows[chunk].max() * columns[chunk].max() * len(chunk) for chunk in chunks)
+    assert sorted(np.concatenate(chunks).tolist()) == list(range(2001))
+    assert cells <= 1.1 * (rows * columns).sum()
+
+
+def test_more_words_than_there_are_characters_are_compared_all_the_same():
+    from dialoscope.tally import Tokens
+    from dialoscope.text.overlap import Overlap
+
+    big = np.array([2_000_000, 5, 1_200_000], np.int64)
+    pairs = Overlap(Tokens(big, np.array([3])), Tokens(big[::2], np.array([2])), np.array([0]), 2_000_001)
+    assert pairs.subsequence.tolist() == [2]

@@ -1,6 +1,7 @@
 import json
 import math
 import shutil
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -44,7 +45,7 @@ def test_the_run_folder_is_what_it_says(result, run):
     assert manifest["provenance"]["data"].startswith("sha256:")
     assert manifest["provenance"]["seed"] == 0
     assert {"dialoscope", "numpy", "python"} <= manifest["provenance"]["versions"].keys()
-    assert len(manifest["table"]) == len(result.metrics) * 4
+    assert len(manifest["table"]["cells"]) == len(result.metrics) * 4
     replies = pq.read_table(run / "replies.parquet")
     assert replies.num_rows == 176
     assert replies["bleu-4"].to_pylist() == result.values("bleu-4").tolist()
@@ -76,7 +77,9 @@ def test_data_frames_hold_the_replies(result):
 
 
 def test_a_taken_name_is_refused_and_replaced_only_when_asked(result, run):
-    with pytest.raises(ds.RunError, match=r"exists already. Choose another name, or add --overwrite"):
+    with pytest.raises(
+        ds.RunError, match=r"exists already. Choose another name, or replace it with --overwrite"
+    ):
         result.save(run)
     result.save(run, overwrite=True)
     assert ds.Result.load(run) == result
@@ -104,6 +107,12 @@ def test_a_place_that_cannot_be_written_is_named(result, tmp_path):
         result.save(tmp_path / "file" / "run")
 
 
+def write_sealed(manifest, content):
+    """As somebody would who knows how runs are sealed."""
+    content = {key: value for key, value in content.items() if key != "seal"}
+    manifest.write_text(json.dumps({**content, "seal": store._seal(content)}))
+
+
 def damage(run, how):
     manifest = run / "manifest.json"
     text = manifest.read_text()
@@ -128,13 +137,21 @@ def damage(run, how):
     elif how == "truncated":
         (run / "replies.parquet").write_bytes((run / "replies.parquet").read_bytes()[:-10])
     elif how == "no files listed":
-        manifest.write_text(json.dumps({**json.loads(text), "files": {}}))
+        write_sealed(manifest, {**json.loads(text), "files": {}})
     elif how == "other version of a metric":
-        manifest.write_text(text.replace("|v:1", "|v:0"))
+        write_sealed(manifest, json.loads(text.replace("|v:1", "|v:0")))
     elif how == "keys missing":
-        manifest.write_text(
-            json.dumps({key: value for key, value in json.loads(text).items() if key != "metrics"})
-        )
+        write_sealed(manifest, {key: value for key, value in json.loads(text).items() if key != "metrics"})
+    elif how == "strange metric":
+        write_sealed(manifest, json.loads(text.replace('"metric": "bleu-1"', '"metric": 5')))
+    elif how == "unknown metric":
+        write_sealed(manifest, json.loads(text.replace('"metric": "words"', '"metric": "wonders"')))
+    elif how == "better number":
+        content = json.loads(text)
+        content["table"]["cells"][0]["value"] = 99.9
+        manifest.write_text(json.dumps(content))
+    elif how == "no ratings":
+        (run / "ratings.parquet").unlink()
 
 
 @pytest.mark.parametrize(
@@ -152,6 +169,10 @@ def damage(run, how):
         ("no files listed", "does not list the run's files"),
         ("other version of a metric", r"holds bleu\|.*v:0, but this Dialoscope makes bleu\|.*v:1"),
         ("keys missing", "is not a whole run"),
+        ("strange metric", "is not a whole run"),
+        ("unknown metric", "has a metric that is not installed here: There is no metric 'wonders'"),
+        ("better number", r"manifest.json was changed: its seal is sha256:\w+, its content has sha256:\w+"),
+        ("no ratings", "damaged: ratings.parquet is missing"),
     ],
 )
 def test_a_damaged_or_foreign_run_is_refused_in_words(run, how, message):
@@ -297,3 +318,154 @@ def test_numbers_have_enough_digits(value, text):
 def test_printable_text_stays_and_the_rest_is_escaped():
     assert printable("naïve 你好 😀") == "naïve 你好 😀"
     assert printable("a\x1b[31m\x07\u202e\r\n") == "a\\x1b[31m\\x07\\u202e\\r\\n"
+
+
+def test_ratings_that_the_manifest_does_not_list_are_not_read(run, result):
+    bare = ds.evaluate([ds.Example("1", "s", "hello")], ["words"]).save(run.parent / "bare")
+    shutil.copy(run / "ratings.parquet", bare)
+    assert len(ds.Result.load(bare).ratings) == 0
+
+
+def test_an_overwrite_that_fails_brings_the_old_run_back(result, run, monkeypatch):
+    from pathlib import Path
+
+    before = (run / "manifest.json").read_text()
+    plain, calls = Path.replace, []
+
+    def failing(self, target):
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(5, "Input/output error")
+        return plain(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(ds.RunError, match="cannot be written: Input/output error"):
+        result.save(run, overwrite=True)
+    assert (run / "manifest.json").read_text() == before
+    assert [path for path in run.parent.iterdir() if path != run] == []
+
+
+def test_a_folder_name_that_no_disk_takes_is_refused(result, tmp_path):
+    with pytest.raises(ds.RunError, match="cannot be written: File name too long"):
+        result.save(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize(
+    "metric", [ds.Rouge("w", weight=1.2345678), ds.Rouge(1, beta=2), ds.Rouge(beta=1 / 3)]
+)
+def test_numbers_as_settings_survive_saving(metric, tmp_path):
+    examples = [ds.Example("1", "s", "good day to you", (), ("good day", "to you"))]
+    result = ds.evaluate(examples, [metric, ds.Rouge("w", weight=1.2345679)])
+    assert ds.Result.load(result.save(tmp_path / "run")) == result
+    assert len(result.to_columns()) == 4
+
+
+class TestAMetricOfOnesOwn:
+    @dataclass(frozen=True)
+    class Shout(ds.MeanMetric):
+        """Capital letters."""
+
+        name = "shout"
+        version = 1
+        paper = "https://example.org"
+        higher_is_better = False
+
+        @property
+        def bounds(self):
+            return ds.Bounds(0, math.inf)
+
+        def grade(self, batch):
+            return [float(sum(map(str.isupper, example.response))) for example in batch]
+
+    def test_scores_like_any_other(self):
+        found = ds.evaluate([ds.Example("1", "s", "HEllo")], self.Shout())
+        assert found.score("shout", "s") == 2
+        assert found.values("shout").tolist() == [2]
+
+    def test_is_not_saved_where_it_could_not_be_loaded(self, tmp_path):
+        found = ds.evaluate([ds.Example("1", "s", "HEllo")], [self.Shout()])
+        with pytest.raises(
+            ds.RunError, match="shout cannot be saved, for it could not be loaded.*entry point"
+        ):
+            found.save(tmp_path / "run")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_that_forgets_a_reply_is_told_so(self):
+        @dataclass(frozen=True)
+        class Lazy(self.Shout):
+            def grade(self, batch):
+                return [1.0]
+
+        with pytest.raises(ds.MetricError, match="shout measured 1 replies where there are 2; it has a bug"):
+            ds.evaluate([ds.Example("1", "s", "a"), ds.Example("2", "s", "b")], [Lazy()])
+
+
+def test_what_is_no_example_or_metric_is_answered_in_words(sample):
+    for wrong in (str(sample), [{"id": "1", "response": "hi"}], ["hello"]):
+        with pytest.raises(ds.DataError, match=r"is no Example. Read a file with ds.read\(path\)"):
+            ds.evaluate(wrong, "bleu")
+    with pytest.raises(ds.MetricError, match=r"is no metric; name one, such as 'bleu-4', or make one"):
+        ds.evaluate([ds.Example("1", "s", "hi")], [ds.Words])
+    assert (
+        ds.evaluate([ds.Example("1", "s", "hi")]).metrics == ds.evaluate([ds.Example("1", "s", "hi")]).metrics
+    )
+    with pytest.raises(ds.DialoscopeError, match="confidence must lie between 0 and 1"):
+        ds.evaluate([ds.Example("1", "s", "hi")], "words").table(confidence=95)
+    with pytest.raises(ds.DialoscopeError, match="The table has no bleu of s; it has: s, words"):
+        ds.evaluate([ds.Example("1", "s", "hi")], "words").table().cell("s", "bleu")
+
+
+def test_a_notebook_shows_a_table_and_a_debugger_a_line(result):
+    assert repr(result) == "<Result: 176 replies, 4 systems, 18 metrics>"
+    assert result._repr_markdown_().startswith("|  | attentive |")
+
+
+def test_turns_of_one_dialogue_are_resampled_together(tmp_path):
+    """Forty dialogues of ten equal replies are worth forty observations, not four hundred."""
+    rows = [{"turns": ["hi", "w " * (i + 1)] * 10} for i in range(40)]
+    path = tmp_path / "bot.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    whole = ds.evaluate(ds.read(path), ["words"])
+    single = ds.evaluate([ds.Example(str(i + 1), "bot", "w " * (i + 1)) for i in range(40)], ["words"])
+    assert len(whole.replies) == 400
+    assert whole.interval("words", "bot") == pytest.approx(single.interval("words", "bot"))
+
+
+def test_systems_are_paired_by_id_or_else_by_context():
+    lengths = [3, 9, 4, 8, 5, 7, 6, 2]
+
+    def examples(name, more, ids, contexts):
+        return [ds.Example(ids(i), name, "w " * (n + more), (contexts(i),)) for i, n in enumerate(lengths)]
+
+    same_ids = [
+        *examples("a", 0, str, lambda i: f"context {i}"),
+        *examples("b", 1, str, lambda i: f"Context {i}!"),
+    ]
+    same_contexts = [
+        *examples("a", 0, lambda i: f"a{i}", lambda i: f"context {i}"),
+        *examples("b", 1, lambda i: f"b{i}", lambda i: f"context {i}"),
+    ]
+    for case in (same_ids, same_contexts):
+        assert ds.evaluate(case, ["words"]).significance("words", "a", "b") < 0.05
+    (warning,) = ds.evaluate(same_ids, ["words"]).provenance.warnings
+    assert warning.startswith("8 ids stand for different contexts")
+
+
+def test_a_test_on_few_items_or_none_says_so():
+    examples = [ds.Example(str(i), "a", "w " * (i + 2), (), ("w w",)) for i in range(10)]
+    examples += [ds.Example(str(i), "b", "v " * (i % 3 + 1), (), ("w w",)) for i in range(7, 20)]
+    table = ds.evaluate(examples, ["rouge-1"]).table(significance=True)
+    assert table.cell("b", "rouge-1").compared == 3
+    assert "b and the best system are compared on the 3 of 13 contexts that both answered." in table.notes()
+    apart = [ds.Example(f"{name}{i}", name, "w" * (i + 1), (), ("w",)) for name in "ab" for i in range(5)]
+    apart[0] = ds.Example("a0", "a", "other", (), ("w",))
+    table = ds.evaluate(apart, ["rouge-1"]).table(significance=True)
+    assert "p=–" in table.text()
+
+
+def test_a_draw_that_cannot_be_compared_leaves_the_test_unknown():
+    def halves(sums):
+        return np.where(sums[:, 1] > 0, sums[:, 0], math.nan)
+
+    first, second = np.array([[5.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]])
+    assert math.isnan(resampling.randomisation_p(first, second, halves, draws=50, seed=0))
