@@ -1,7 +1,9 @@
 """The command line: each verb parses, calls the function of that name, and prints."""
 
+import io
+import signal
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -42,10 +44,22 @@ def _options(
 
 def main() -> None:
     """Run the command line; what a user can put right is told without a traceback."""
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # an orderly end: workers stop, work folders vanish
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal need not know every character
     try:
         app()
     except DialoscopeError as error:
-        from dialoscope.cli.screen import complain
+        _end(str(error))
+    except OSError as error:
+        _end(f"The output cannot be written: {error.strerror}.")
 
-        complain(str(error))
-        sys.exit(2)
+
+def _end(complaint: str) -> NoReturn:
+    from dialoscope.cli.screen import complain
+
+    complain(complaint)
+    sys.exit(2)

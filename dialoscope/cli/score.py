@@ -107,12 +107,12 @@ def score(
             seed=seed,
             progress=progress,
         )
-    if output is not None:
+    screen.warn(result.provenance.notices())
+    table = result.table(confidence=confidence, draws=draws, significance=significance)
+    screen.show_table(table, form, signatures=signatures)
+    if output is not None:  # last, so that a disk that fails does not take the table with it
         result.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")
-    table = result.table(confidence=confidence, draws=draws, significance=significance)
-    screen.warn(result.provenance.notices())
-    screen.show_table(table, form, signatures=signatures)
 
 
 @contextmanager
@@ -124,5 +124,8 @@ def _pool(workers: int) -> Iterator[Executor | None]:
     from multiprocessing import get_context
 
     # Spawned, not forked: a progress bar has threads, and threads do not survive a fork.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
         yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 def show(text: str) -> None:
     """A result."""
-    sys.stdout.write(text + "\n")
+    if sys.stdout is not None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
 
 
 def show_table(table: "Table", form: str, *, signatures: bool) -> None:
     """A table in the form asked for; what a reader must know goes with it, but not into what is piped on."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
     forms = {
         "text": lambda: table.text(width),
         "json": table.json,
@@ -50,13 +52,14 @@ def note(text: str) -> None:
 
 
 def _tell(text: str) -> None:
-    sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
+    if sys.stderr is not None:
+        sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
 
 
 @contextmanager
 def progress(what: str, size: int | None) -> Iterator[Callable[[int], None]]:
     """A bar that moves with the bytes read; nothing where nobody is looking."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda more: None
         return
     from rich.console import Console

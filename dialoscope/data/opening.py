@@ -132,7 +132,7 @@ def _check_head(source: Source, head: bytes) -> None:
 
 def _sniffed(head: bytes, is_text: bool) -> str:
     start = head.removeprefix(_UTF8_MARK).lstrip()
-    if start.startswith((b"{", b"[")):
+    if start.startswith(b"{") or (start.startswith(b"[") and not is_text):
         return "json"
     if start.startswith(b"PAR1"):
         return "parquet"

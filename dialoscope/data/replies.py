@@ -124,9 +124,13 @@ class Replies:
         return (row.example for row in self.rows(ReadLog()))
 
     def arguments(self) -> dict[str, Any]:
-        """What `read` must be given to read the same again: `paths`, and the rest by name."""
+        """What `read` must be given to read the same again: `paths`, and the rest by name.
+
+        `names` are the systems that rows without one belong to, which no longer show when a file is renamed.
+        """
         return {
             "paths": [source.argument for source in self.sources],
+            "names": [source.system for source in self.sources],
             "replies": {name: source.argument for name, source in self.systems},
             "columns": dict(self.columns),
             "separator": self.separator,
@@ -225,12 +229,18 @@ def _check_use(
         raise DataError("There is nothing to read: name at least one file, or - for standard input.")
     if [str(path) for path in (*paths, *replies.values())].count(STANDARD_INPUT) > 1:
         raise DataError("Standard input (-) can be read only once.")
+    if who is not None and not _is_text(who):
+        raise DataError("The name of the system or speaker holds bytes that are no text.")
     if separator == "":
         raise DataError("The separator is empty; name the characters between two turns, such as ' EOS '.")
     if replies and who:
         raise DataError(
             "With replies in files of their own, their names say who replied: leave out system and speaker."
         )
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _check_held(rows: tuple[Row, ...], left: Mapping[tuple[str, str], list[Rating]]) -> None:

@@ -81,6 +81,8 @@ def reason(error: Exception) -> str:
 
 def standard_input() -> object:
     """The bytes piped in, looked up when needed because programs may replace it."""
+    if sys.stdin is None:
+        raise DataError("Standard input is closed; name a file instead of -.")
     return sys.stdin.buffer
 
 
@@ -91,7 +93,8 @@ def _bare(path: Path) -> Path:
 
 def _stem(path: Path) -> str:
     bare = _bare(path)
-    return bare.stem if bare.suffix.lower() in _ENDINGS else bare.name
+    name = bare.stem if bare.suffix.lower() in _ENDINGS else bare.name
+    return name.encode("utf-8", "replace").decode()  # a file's name may hold bytes that are no text
 
 
 def _split_folder(folder: Path) -> Path:

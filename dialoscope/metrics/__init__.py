@@ -76,6 +76,8 @@ def metric(text: str) -> Metric[Any]:
 def metrics(text: str) -> list[Metric[Any]]:
     """All metrics that the text names: `rouge:order=1/2/l` is three of them."""
     head, _, rest = text.strip().partition(":")
+    if "," in head:
+        raise MetricError(f"'{text}' is no metric. Name one metric at a time: -m bleu -m rouge.")
     name, main = _split_name(head)
     chosen = metric_class(name)
     settings = _settings(chosen, rest)

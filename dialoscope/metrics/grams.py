@@ -38,8 +38,8 @@ class OfGrams(Protocol):
 def check_n(metric: OfGrams) -> None:
     """Refuse n-grams of no words, and an unknown tokenizer."""
     Tokenizer(metric.tokenizer)
-    if metric.n < 1:
-        raise MetricError(f"{metric.name}: n must be at least 1, not {metric.n}.")
+    if not 1 <= metric.n <= 100:
+        raise MetricError(f"{metric.name}: n must be between 1 and 100, not {metric.n}.")
 
 
 @dataclass(frozen=True)

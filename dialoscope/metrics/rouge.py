@@ -56,8 +56,8 @@ class Rouge(MeanMetric):
         object.__setattr__(self, "order", str(self.order).lower())  # Rouge(1) and Rouge("L") are plain enough
         super().__post_init__()
         Tokenizer(self.tokenizer)
-        if not (0 < self.beta < math.inf and 1 <= self.weight < math.inf):
-            raise MetricError("rouge: beta must be above 0, and weight at least 1.")
+        if not (0 < self.beta <= 1000 and 1 <= self.weight <= 10):
+            raise MetricError("rouge: beta must be above 0 and at most 1000, and weight between 1 and 10.")
 
     @property
     def bounds(self) -> Bounds:

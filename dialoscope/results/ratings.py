@@ -23,6 +23,15 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.reply)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ratings) and (
+            (self.aspect, self.rater, self.reply.tolist())
+            == (other.aspect, other.rater, other.reply.tolist())
+            and np.array_equal(self.value, other.value, equal_nan=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 @dataclass
 class RatingsBuilder:

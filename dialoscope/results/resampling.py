@@ -75,8 +75,10 @@ def jackknife_interval(value: float, left_out: Floats, confidence: float) -> Int
     replacement repeats replies and so lowers them all, which no bootstrap interval survives.
     """
     error = jackknife_error(left_out)
-    if math.isnan(error):
-        return UNKNOWN
+    if math.isnan(error) or (error == 0 and not np.all(left_out == value)):
+        return (
+            UNKNOWN  # leave-outs that agree with each other but not with the whole say nothing of its error
+        )
     from scipy.special import stdtrit
 
     half = float(stdtrit(len(left_out) - 1, (1 + confidence) / 2)) * error
@@ -92,15 +94,19 @@ def jackknife_error(left_out: Floats) -> float:
 
 
 def jackknife_p(difference: float, left_out: Floats) -> float:
-    """How surprising the difference would be if there were none (two-sided t-test)."""
+    """How surprising the difference would be if there were none (two-sided t-test).
+
+    No exchange of systems within k blocks can be rarer than 2 in 2**k, however small the error looks.
+    """
     error = jackknife_error(left_out)
-    if math.isnan(error):
+    if math.isnan(error) or math.isnan(difference):
         return math.nan
-    if error == 0:
-        return 1.0 if difference == 0 else 0.0
+    if difference == 0:
+        return 1.0
     from scipy.special import stdtr
 
-    return float(2 * stdtr(len(left_out) - 1, -abs(difference) / error))
+    found = float(2 * stdtr(len(left_out) - 1, -abs(difference) / error)) if error > 0 else 0.0
+    return max(found, 2.0 ** (1 - len(left_out)))
 
 
 def randomisation_p(

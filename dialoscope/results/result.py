@@ -82,6 +82,7 @@ class Result:
         self, of: Metric[Any] | str, system: str, confidence: float = CONFIDENCE, draws: int = DRAWS
     ) -> Interval:
         """Where the system's value would fall with other contexts of the same kind."""
+        _check_chance(confidence, draws)
         one = self._metric(of)
         return trust.intervals(
             self._side(system), [one], trust.Draws(draws, self.provenance.seed), confidence
@@ -92,16 +93,14 @@ class Result:
 
         From the items that both answered; NaN where these are fewer than two or the metric is undefined.
         """
+        _check_chance(CONFIDENCE, draws)
         return self._comparison(self._metric(of), system, other, draws).p
 
     def table(
         self, *, confidence: float = CONFIDENCE, draws: int = DRAWS, significance: bool = False
     ) -> Table:
         """Systems × metrics with intervals and, on request, the significance of the distance to the best."""
-        if not 0 < confidence < 1 or draws < 1:
-            raise DialoscopeError(
-                "confidence must lie between 0 and 1, such as 0.95, and draws be at least 1."
-            )
+        _check_chance(confidence, draws)
         intervals = self._intervals(confidence, draws)
         rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
         cells = tuple(cell for row in rows for cell in row)
@@ -159,10 +158,22 @@ class Result:
         if not isinstance(other, Result):
             return NotImplemented
         ours, theirs = (
-            (one.replies.ids, one.systems, one.metrics, one.replies.system.tolist()) for one in (self, other)
+            (
+                one.replies.ids,
+                one.systems,
+                one.metrics,
+                one.replies.system.tolist(),
+                one.replies.item.tolist(),
+            )
+            for one in (self, other)
         )
-        return ours == theirs and all(
-            np.array_equal(self._numbers(one), other._numbers(one), equal_nan=True) for one in self.metrics
+        return (
+            ours == theirs
+            and self.ratings == other.ratings
+            and all(
+                np.array_equal(self._numbers(one), other._numbers(one), equal_nan=True)
+                for one in self.metrics
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -221,3 +232,8 @@ class Result:
                 )
             )
         return cells
+
+
+def _check_chance(confidence: float, draws: int) -> None:
+    if not 0 < confidence < 1 or draws < 1:
+        raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")

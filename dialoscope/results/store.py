@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -26,15 +26,17 @@ from dialoscope.metrics import Metric, metric
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.result import CONFIDENCE, DRAWS, ReplyIndex, Result
-from dialoscope.tally import Sums, Tally, Tokens, Values
+from dialoscope.tally import Floats, Sums, Tally, Tokens, Values
 
 FORMAT = "dialoscope run"
 VERSION = 1
+FILES = frozenset({"manifest.json", "replies.parquet", "statistics.parquet", "ratings.parquet"})
 
 
 def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
     """Write the run beside its place and move it there when it is whole."""
     refuse_taken(folder, overwrite=overwrite)
+    folder = folder.resolve() if folder.is_symlink() else folder
     _refuse_nameless(result.metrics)
     with _moved_into_place(folder) as work:
         _write(work / "replies.parquet", _replies_table(result))
@@ -43,9 +45,8 @@ def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
             _write(work / "ratings.parquet", _ratings_table(result.ratings))
         hashes = {path.name: _hash(path) for path in sorted(work.glob("*.parquet"))}
         manifest = _manifest(result, hashes)
-        text = json.dumps(
-            {**manifest, "seal": _seal(manifest)}, ensure_ascii=False, indent=1, allow_nan=False
-        )
+        # ASCII, because paths and commands may hold bytes that are no text.
+        text = json.dumps({**manifest, "seal": _seal(manifest)}, indent=1, allow_nan=False)
         (work / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return folder
 
@@ -53,15 +54,25 @@ def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
 def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
     """Say early that a run would land on top of something else."""
     try:
-        taken, is_run = folder.exists(), (folder / "manifest.json").is_file()
+        taken = folder.exists()
     except OSError as failed:
         raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
     if taken and not overwrite:
         raise RunError(
             f"{folder} exists already. Choose another name, or replace it with --overwrite (overwrite=True)."
         )
-    if taken and not is_run:
-        raise RunError(f"{folder} is not a run, so it is not replaced. Choose another name.")
+    if taken and not _holds_only_a_run(folder):
+        raise RunError(
+            f"{folder} is not a run, or holds more than one, so it is not replaced. Choose another name."
+        )
+
+
+def _holds_only_a_run(folder: Path) -> bool:
+    try:
+        _read_manifest(folder)
+        return {path.name for path in folder.iterdir()} <= FILES
+    except (RunError, OSError):
+        return False
 
 
 def _refuse_nameless(metrics: tuple[Metric[Any], ...]) -> None:
@@ -87,8 +98,8 @@ def load(folder: Path) -> Result:
     try:
         metrics = tuple(metric(entry["metric"]) for entry in manifest["metrics"])
         _check_signatures(folder, metrics, manifest)
-        replies = pq.read_table(folder / "replies.parquet")
-        statistics = pq.read_table(folder / "statistics.parquet")
+        replies = _read(folder / "replies.parquet")
+        statistics = _read(folder / "statistics.parquet")
         return Result(
             replies=_index(replies, tuple(manifest["systems"])),
             metrics=metrics,
@@ -101,8 +112,22 @@ def load(folder: Path) -> Result:
         )
     except MetricError as unknown:
         raise RunError(f"{folder} has a metric that is not installed here: {unknown}") from unknown
-    except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException, OSError) as broken:
+    except (LookupError, TypeError, ValueError, AttributeError, pa.ArrowException, OSError) as broken:
         raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
+
+
+class Recorded(NamedTuple):
+    """The numbers that a run's files hold, as against those its statistics give."""
+
+    values: dict[str, Floats]
+    cells: list[dict[str, Any]]
+
+
+def recorded(folder: Path) -> Recorded:
+    """What stands in the files of a run that has been loaded already."""
+    replies = _read(folder / "replies.parquet")
+    values = {name: _floats(replies[name]) for name in replies.column_names[3:]}
+    return Recorded(values, _read_manifest(folder)["table"]["cells"])
 
 
 def _replies_table(result: Result) -> pa.Table:
@@ -169,7 +194,7 @@ def _ratings_table(ratings: Ratings) -> pa.Table:
 def _ratings(folder: Path, files: Mapping[str, str]) -> Ratings:
     if "ratings.parquet" not in files:
         return Ratings(np.empty(0, np.int64), (), (), np.empty(0))
-    table = pq.read_table(folder / "ratings.parquet")
+    table = _read(folder / "ratings.parquet")
     return Ratings(
         table["reply"].to_numpy(),
         tuple(table["aspect"].to_pylist()),
@@ -206,8 +231,8 @@ def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
 
 def _seal(manifest: Mapping[str, Any]) -> str:
     """A hash of everything the manifest says, files' hashes included."""
-    text = json.dumps(manifest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
 
 
 def _provenance(record: dict[str, Any]) -> Provenance:
@@ -216,13 +241,15 @@ def _provenance(record: dict[str, Any]) -> Provenance:
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / "manifest.json"
-    if not folder.is_dir():
-        raise RunError(f"There is no run at {folder}.")
-    if not path.is_file():
-        raise RunError(f"{folder} is not a run: it has no manifest.json.")
     try:
+        if not folder.is_dir():
+            raise RunError(f"There is no run at {folder}.")
+        if not path.is_file():
+            raise RunError(f"{folder} is not a run: it has no manifest.json.")
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as broken:
+    except OSError as refused:
+        raise RunError(f"{path} cannot be read: {refused.strerror}.") from refused
+    except (ValueError, RecursionError) as broken:
         raise RunError(f"{path} cannot be read ({broken}). Score the data again.") from broken
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise RunError(f"{folder} is not a run: its manifest.json was written by something else.")
@@ -248,7 +275,10 @@ def _check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
         path = folder / Path(name).name
         if not path.is_file():
             raise RunError(f"{folder} is damaged: {name} is missing. Score the data again.")
-        found = _hash(path)
+        try:
+            found = _hash(path)
+        except OSError as refused:
+            raise RunError(f"{path} cannot be read: {refused.strerror}.") from refused
         if found != expected:
             raise RunError(
                 f"{folder} is damaged or was changed: {name} has the hash {found}, "
@@ -271,7 +301,7 @@ def _moved_into_place(folder: Path) -> Iterator[Path]:
     """A folder to work in, which becomes `folder` at the end, or vanishes if anything fails."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        work = Path(tempfile.mkdtemp(prefix=".dialoscope-", dir=folder.parent))
     except OSError as failed:
         raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
     try:
@@ -289,7 +319,7 @@ def _swap(work: Path, folder: Path) -> None:
     if not folder.exists():
         work.replace(folder)
         return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+    old = Path(tempfile.mkdtemp(prefix=".dialoscope-old-", dir=folder.parent))
     folder.replace(old / folder.name)
     try:
         work.replace(folder)
@@ -308,6 +338,11 @@ def _umask() -> int:
 
 def _write(path: Path, table: pa.Table) -> None:
     pq.write_table(table, path, compression="zstd", row_group_size=1 << 17)
+
+
+def _read(path: Path) -> pa.Table:
+    with path.open("rb") as file:  # Arrow itself opens only paths that are text
+        return pq.read_table(file)
 
 
 def _hash(path: Path) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
@@ -65,7 +66,7 @@ class Table:
     def text(self, width: int | None = None) -> str:
         """For a terminal or a mail; the best of each metric is starred. Columns that do not fit go below."""
         columns = list(zip(*self.grid(best="{} *"), strict=True))
-        widths = [max(map(len, column)) for column in columns]
+        widths = [max(map(_width, column)) for column in columns]
         blocks: list[list[int]] = [[]]
         for place in range(1, len(columns)):
             used = widths[0] + sum(widths[other] + 2 for other in blocks[-1])
@@ -140,10 +141,19 @@ class Table:
 
 
 def _aligned(columns: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in columns]
+    widths = [max(map(_width, column)) for column in columns]
     rows = zip(*columns, strict=True)
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    lines = ["  ".join(map(_filled, row, widths)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+
+def _width(text: str) -> int:
+    """The columns a text takes on a screen: East Asian characters take two, marks none."""
+    return sum(2 if east_asian_width(c) in "WF" else not combining(c) for c in text)
+
+
+def _filled(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
 
 
 def best_of(scores: Mapping[str, float], higher_is_better: bool | None) -> str | None:

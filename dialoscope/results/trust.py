@@ -78,7 +78,7 @@ def compare(one: Metric[Any], first: Side, second: Side, draws: Draws) -> Compar
 
 
 def _p(one: Metric[Any], sides: tuple[Side, Side], items: Ints, draws: Draws) -> float:
-    blocks = blocks_of(items, _most_blocks(one, len(sides[0].rows)), draws.seed)
+    blocks = blocks_of(items, _most_blocks(one, max(len(side.rows) for side in sides)), draws.seed)
     count = int(blocks.max(initial=-1)) + 1
     if count < 2:
         return math.nan

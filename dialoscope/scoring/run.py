@@ -59,6 +59,8 @@ def evaluate(
     lacking = lacking or ("leave-out" if metrics is None else "stop")
     if lacking not in POLICIES:
         raise MetricError(f"lacking is '{lacking}'; it must be one of: {', '.join(POLICIES)}.")
+    if seed < 0:
+        raise MetricError(f"The seed is {seed}; it must be 0 or above.")
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     started, clock = datetime.now(UTC), time.perf_counter()
     collected = Collected(Lint(scales), Needs(chosen, lacking))

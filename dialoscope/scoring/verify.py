@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.data import RowSource, read
 from dialoscope.errors import RunError
-from dialoscope.results import Result
+from dialoscope.results import Result, store
 from dialoscope.scoring.run import evaluate
 
 TOLERANCE = 1e-9
@@ -55,7 +55,7 @@ def verify(
     )
     if new.provenance.data != old.provenance.data:
         return Verification(0, (_other_data(old, new),))
-    return Verification(_count(old), tuple(_differences(old, new)))
+    return Verification(_count(old), (*_differences(old, new), *_misrecorded(store.recorded(Path(run)), new)))
 
 
 def _count(result: Result) -> int:
@@ -66,16 +66,21 @@ def _count(result: Result) -> int:
 def _source(
     old: Result, run: str | Path, data: Sequence[str | Path], replies: Mapping[str, str | Path]
 ) -> RowSource:
-    source = dict(old.provenance.source or {"on_error": "skip" if old.provenance.skipped else "stop"})
-    paths = list(data) or source.pop("paths", [])
-    arguments: dict[str, Any] = {**source, "replies": {**source.get("replies", {}), **replies}}
-    arguments.pop("paths", None)
-    if not paths or "-" in map(str, (*paths, *arguments["replies"].values())):
-        raise RunError(
-            f"{run} was not scored from files that can be read again. "
-            "Name its data with --data FILE and --replies SYSTEM=FILE (data=, replies=)."
-        )
-    return read(*paths, **arguments)
+    try:
+        source = dict(old.provenance.source or {"on_error": "skip" if old.provenance.skipped else "stop"})
+        paths, names = source.pop("paths", []), source.pop("names", ["system"])
+        if data and len(data) == len(names) == 1 and source.get("system") is None:
+            source["system"] = names[0]  # the file may be called otherwise by now
+        arguments: dict[str, Any] = {**source, "replies": {**source.get("replies", {}), **replies}}
+        paths = list(data) or paths
+        if not paths or "-" in map(str, (*paths, *arguments["replies"].values())):
+            raise RunError(
+                f"{run} was not scored from files that can be read again. "
+                "Name its data with --data FILE and --replies SYSTEM=FILE (data=, replies=)."
+            )
+        return read(*paths, **arguments)
+    except (TypeError, ValueError, AttributeError) as broken:
+        raise RunError(f"{run} does not say where its data is ({broken}). Score the data again.") from broken
 
 
 def _other_data(old: Result, new: Result) -> str:
@@ -86,7 +91,7 @@ def _other_data(old: Result, new: Result) -> str:
 
 
 def _differences(old: Result, new: Result) -> Iterator[str]:
-    if not _same_ratings(old, new):
+    if old.ratings != new.ratings:
         yield "the ratings in the data are not those of the run"
     for one in old.metrics:
         for system in old.systems:
@@ -103,13 +108,15 @@ def _differences(old: Result, new: Result) -> Iterator[str]:
             )
 
 
-def _same_ratings(old: Result, new: Result) -> bool:
-    ours, theirs = old.ratings, new.ratings
-    return (ours.aspect, ours.rater, ours.reply.tolist()) == (
-        theirs.aspect,
-        theirs.rater,
-        theirs.reply.tolist(),
-    ) and np.array_equal(ours.value, theirs.value, equal_nan=True)
+def _misrecorded(record: store.Recorded, new: Result) -> Iterator[str]:
+    """What the run's files say that its statistics do not."""
+    for name, values in record.values.items():
+        if not np.allclose(values, new.values(name), rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+            yield f"the values of {name} in replies.parquet are not those of its replies"
+    for cell in record.cells:
+        value = math.nan if cell["value"] is None else cell["value"]
+        if not _same(value, new.score(cell["metric"], cell["system"])):
+            yield f"the manifest says {cell['metric']} of {cell['system']} is {cell['value']}"
 
 
 def _same(was: float, is_now: float) -> bool:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -365,6 +366,81 @@ def test_changed_ratings_do_not_hold(sample, tmp_path, cli):
     code, _, err = cli("verify", tmp_path / "run")
     assert code == 1
     assert "the ratings in the data are not those of the run" in err
+
+
+def test_data_under_another_name_is_the_same_data(tmp_path, cli):
+    data = write(tmp_path / "bot.jsonl", [{"response": "hello there"}])
+    assert cli("score", data, "-m", "words", "-o", tmp_path / "run")[0] == 0
+    data.rename(tmp_path / "renamed.jsonl")
+    assert cli("verify", tmp_path / "run", "--data", tmp_path / "renamed.jsonl")[0] == 0
+
+
+def test_numbers_changed_by_somebody_who_seals_again_do_not_hold(sample, tmp_path, cli):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from dialoscope.results import store
+
+    run = tmp_path / "run"
+    assert cli("score", sample, "-m", "bleu", "-o", run)[0] == 0
+    replies = pq.read_table(run / "replies.parquet")
+    place = replies.column_names.index("bleu-4")
+    pq.write_table(replies.set_column(place, "bleu-4", pa.array([77.0] * 176)), run / "replies.parquet")
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["files"]["replies.parquet"] = store._hash(run / "replies.parquet")
+    manifest["table"]["cells"][0]["value"] = 99.9
+    manifest["seal"] = store._seal({key: value for key, value in manifest.items() if key != "seal"})
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    code, _, err = cli("verify", run)
+    assert code == 1
+    assert "the values of bleu-4 in replies.parquet are not those of its replies" in err
+    assert "the manifest says bleu-4 of attentive is 99.9" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("score - -m words <&-", "Standard input is closed; name a file instead of -."),
+        ("score SAMPLE -m words >/dev/full", "The output cannot be written: No space left on device."),
+        ("score SAMPLE -m words --system $'\\xff'", "holds bytes that are no text"),
+    ],
+)
+def test_odd_streams_are_answered_in_words(sample, command, message):
+    line = f"{sys.executable} -m dialoscope {command.replace('SAMPLE', str(sample))}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_knows_only_ascii_gets_a_table_too(sample, tmp_path):
+    plain = dialoscope("score", sample, "-m", "bleu", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert plain.returncode == 0, plain.stderr
+    assert "attentive" in plain.stdout
+
+
+def test_paths_that_are_no_text_do_no_harm(sample, tmp_path):
+    run = os.fsencode(tmp_path) + b"/run\xff"
+    data = os.fsencode(tmp_path) + b"/b\xff.jsonl"
+    Path(os.fsdecode(data)).write_bytes(b'{"response": "hello"}\n')
+    command = [os.fsencode(sys.executable), b"-m", b"dialoscope"]
+    done = subprocess.run([*command, b"score", data, b"-m", b"words", b"-o", run], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([*command, b"verify", run], capture_output=True).returncode == 0
+
+
+def test_workers_end_with_the_run_that_was_terminated():
+    rows = "".join(json.dumps({"response": f"hello {i}"}) + "\n" for i in range(5000))
+    command = [sys.executable, "-m", "dialoscope", "score", "-", "-m", "words", "--workers", "2"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdin.write(rows.encode())
+        process.stdin.flush()
+        time.sleep(2.5)  # the workers have started, and the reader waits for more
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 143
+        # Every worker holds the same standard error: this ends only when all are gone.
+        assert b"Traceback" not in process.stderr.read()
 
 
 def test_joined_files_can_be_verified_where_they_are_now(tmp_path, cli):

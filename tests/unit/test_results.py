@@ -86,8 +86,14 @@ def test_a_taken_name_is_refused_and_replaced_only_when_asked(result, run):
     foreign = run.parent / "thesis"
     foreign.mkdir()
     (foreign / "chapter1.txt").write_text("precious")
-    with pytest.raises(ds.RunError, match="is not a run, so it is not replaced"):
+    with pytest.raises(ds.RunError, match="is not a run, or holds more than one, so it is not replaced"):
         result.save(foreign, overwrite=True)
+    (foreign / "manifest.json").write_text('{"name": "my site"}')  # web pages have such a file too
+    with pytest.raises(ds.RunError, match="so it is not replaced"):
+        result.save(foreign, overwrite=True)
+    (run / "notes.txt").write_text("mine")
+    with pytest.raises(ds.RunError, match="so it is not replaced"):
+        result.save(run, overwrite=True)
     assert (foreign / "chapter1.txt").exists()
 
 
@@ -385,7 +391,7 @@ class TestAMetricOfOnesOwn:
     def test_is_not_saved_where_it_could_not_be_loaded(self, tmp_path):
         found = ds.evaluate([ds.Example("1", "s", "HEllo")], [self.Shout()])
         with pytest.raises(
-            ds.RunError, match="shout cannot be saved, for it could not be loaded.*entry point"
+            ds.RunError, match=r"shout cannot be saved, for it could not be loaded.*entry point"
         ):
             found.save(tmp_path / "run")
         assert list(tmp_path.iterdir()) == []
@@ -469,3 +475,45 @@ def test_a_draw_that_cannot_be_compared_leaves_the_test_unknown():
 
     first, second = np.array([[5.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]])
     assert math.isnan(resampling.randomisation_p(first, second, halves, draws=50, seed=0))
+
+
+def test_two_replies_prove_nothing_about_what_a_system_says():
+    """The jackknife sees no error here; a paired test of two items can still not be surer than .5."""
+    examples = [ds.Example(str(i), "a", "a b c") for i in range(2)]
+    examples += [ds.Example(str(i), "b", f"u{i} v{i} w{i}") for i in range(2)]
+    found = ds.evaluate(examples, ["distinct-1", "entropy-1"])
+    for metric in found.metrics:
+        assert found.significance(metric, "a", "b") >= 0.5
+    assert math.isnan(found.interval("distinct-1", "a").low)
+
+
+def test_a_test_does_not_depend_on_who_is_named_first():
+    examples = [ds.Example(f"{i}-{j}", "a", f"w{i} v{j}", (f"c{i}",)) for i in range(60) for j in range(3)]
+    examples += [ds.Example(f"b{i}", "b", f"w{i % 7} w{i % 5}", (f"c{i}",)) for i in range(60)]
+    found = ds.evaluate(examples, ["distinct-1", "words"])
+    for metric in found.metrics:
+        one, other = found.significance(metric, "a", "b"), found.significance(metric, "b", "a")
+        assert one == pytest.approx(other)
+
+
+def test_results_with_other_ratings_or_items_are_not_equal(sample):
+    examples = [ds.Example("1", "s", "hi", ("a",)), ds.Example("2", "s", "hi", ("a",))]
+    apart = [ds.Example("1", "s", "hi", ("a",)), ds.Example("2", "s", "hi", ("b",))]
+    rated = ds.Replies.of(examples, [ds.Rating("1", "s", "fluency", "1", 4.0)])
+    assert ds.evaluate(examples, "words") != ds.evaluate(apart, "words")
+    assert ds.evaluate(examples, "words") != ds.evaluate(rated, "words")
+    assert ds.evaluate(examples, "words") == ds.evaluate(examples, "words")
+
+
+def test_wide_characters_keep_the_columns_straight():
+    examples = [ds.Example("1", name, "hi there") for name in ("机器人", "bot")]
+    first, second = ds.evaluate(examples, ["words"]).table().text().splitlines()[2:]
+    assert first.index("2.000") + 3 == second.index("2.000"), "each of the three takes two columns"
+
+
+def test_a_link_to_a_run_is_followed(result, run):
+    link = run.parent / "latest"
+    link.symlink_to(run)
+    result.save(link, overwrite=True)
+    assert link.is_symlink()
+    assert ds.Result.load(link) == result

@@ -156,6 +156,7 @@ def test_a_description_names_the_arguments_that_read_the_same_again(write):
         items, replies={"a": text}, columns={"id": "key"}, separator="|", format="csv", on_error="skip"
     )
     arguments = replies.arguments()
+    assert arguments.pop("names") == ["items"]
     again = read(*arguments.pop("paths"), **arguments)
     assert again == replies
     assert list(again) == [Example("q", "a", "x")]
