@@ -119,8 +119,8 @@ class Collected:
                     [self.systems.setdefault(one.system, len(self.systems)) for one in examples], np.int64
                 )
             )
-            self.by_id.append(_hashes([(row.dialogue or row.example.id,) for row in batch]))
-            self.by_context.append(_hashes([replied_to(row) for row in batch]))
+            self.by_id.append(_hashes([row.dialogue or row.example.id for row in batch]))
+            self.by_context.append(_by_context(batch, self.by_id[-1]))
             self.needs.check(examples)
             if not self.needs.stops:
                 yield examples
@@ -152,9 +152,13 @@ class Collected:
         self.ids.append(row.example.id)
 
 
-def replied_to(row: Row) -> tuple[str, ...]:
-    """What a reply replies to: its dialogue, its context, or what its id names."""
-    return (row.dialogue,) if row.dialogue else row.example.context or (row.example.id,)
+def _by_context(batch: Sequence[Row], by_id: Ints) -> Ints:
+    """A number for what each reply replies to: its context, or what tells its id where there is none."""
+    found = by_id.copy()
+    places = [place for place, row in enumerate(batch) if row.example.context and row.dialogue is None]
+    turns = [batch[place].example.context for place in places]
+    found[places] = _hashes(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
+    return found
 
 
 def _shares_ids(system: Ints, by_id: Ints) -> bool:
@@ -163,9 +167,8 @@ def _shares_ids(system: Ints, by_id: Ints) -> bool:
     return bool(len(np.unique(pairs[0])) < pairs.shape[1])
 
 
-def _hashes(texts: list[tuple[str, ...]]) -> Ints:
-    forms = ["".join([f"{len(text)}:{text}" for text in some]) for some in texts]
-    digests = [blake2b(form.encode("utf-8", "surrogatepass"), digest_size=8).digest() for form in forms]
+def _hashes(texts: list[str]) -> Ints:
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)
 
 
