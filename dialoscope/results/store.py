@@ -337,7 +337,8 @@ def _umask() -> int:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    pq.write_table(table, path, compression="zstd", row_group_size=1 << 17)
+    pq.write_table(table, path, compression="zstd", row_group_size=1 << 16)
+    pa.default_memory_pool().release_unused()  # a million replies leave much behind
 
 
 def _read(path: Path) -> pa.Table:

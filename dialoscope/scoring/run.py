@@ -89,7 +89,7 @@ def evaluate(
             started=started.isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - clock, 3),
             versions=versions(),
-            warnings=(*_told(left_out), *collected.lint.warnings(log), *collected.odd_ids()),
+            warnings=(*_told(left_out), *collected.lint.warnings(log), *collected.warnings),
         ),
     )
 
@@ -107,6 +107,7 @@ class Collected:
     by_context: list[Ints] = field(default_factory=list)
     ratings: RatingsBuilder = field(default_factory=RatingsBuilder)
     data: Any = field(default_factory=sha256)
+    warnings: list[str] = field(default_factory=list)
 
     def batches(self, rows: Iterator[Row]) -> Iterator[Sequence[Example]]:
         """The examples, some at a time; none once something is lacking, but all are looked at."""
@@ -127,22 +128,21 @@ class Collected:
 
     def index(self) -> ReplyIndex:
         """Which replies there were, and which of them reply to the same."""
-        system, by_id = np.concatenate(self.system), np.concatenate(self.by_id)
+        system, by_id, by_context = map(np.concatenate, (self.system, self.by_id, self.by_context))
         shared = _shares_ids(system, by_id)
-        item = by_id if shared else np.concatenate(self.by_context)
-        return ReplyIndex(tuple(self.ids), tuple(self.systems), system, item)
+        if shared:
+            self._warn_of_odd_ids(by_id, by_context)
+        return ReplyIndex(tuple(self.ids), tuple(self.systems), system, by_id if shared else by_context)
 
-    def odd_ids(self) -> list[str]:
-        """A warning when one id stands for several contexts: systems are then compared on unlike things."""
-        system, by_id = np.concatenate(self.system), np.concatenate(self.by_id)
-        kinds = np.unique(np.stack([by_id, np.concatenate(self.by_context)]), axis=1)[0]
-        several = int(np.sum(np.unique(kinds, return_counts=True)[1] > 1))
-        if not several or not _shares_ids(system, by_id):
-            return []
-        return [
-            f"{several} ids stand for different contexts; systems are compared on replies with the same id, "
-            "so give each context an id of its own."
-        ]
+    def _warn_of_odd_ids(self, by_id: Ints, by_context: Ints) -> None:
+        order = np.argsort(by_id, kind="stable")
+        ids, contexts = by_id[order], by_context[order]
+        several = len(np.unique(ids[1:][(ids[1:] == ids[:-1]) & (contexts[1:] != contexts[:-1])]))
+        if several:
+            self.warnings.append(
+                f"{several} ids stand for different contexts; systems are compared on replies with the "
+                "same id, so give each context an id of its own."
+            )
 
     def _note(self, row: Row) -> None:
         self.data.update(canonical(row.example))
@@ -163,8 +163,8 @@ def _by_context(batch: Sequence[Row], by_id: Ints) -> Ints:
 
 def _shares_ids(system: Ints, by_id: Ints) -> bool:
     """Whether systems reply to the same ids; where each has its own, contexts tell what belongs together."""
-    pairs = np.unique(np.stack([by_id, system]), axis=1)
-    return bool(len(np.unique(pairs[0])) < pairs.shape[1])
+    by_system = by_id + system * np.int64(-0x4B47D0C5A9F1E1B3)  # a number for "this id, this system"
+    return len(np.unique(by_system)) > len(np.unique(by_id))
 
 
 def _hashes(texts: list[str]) -> Ints:
