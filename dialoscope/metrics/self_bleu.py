@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, PoolMetric
 from dialoscope.metrics.bleu import BleuCounts
+from dialoscope.metrics.grams import numbered
 from dialoscope.tally import Floats, Ints, Tokens
 from dialoscope.text import Batch, Tokenizer
 from dialoscope.text.tokens import hashed_grams, reply_words
@@ -81,7 +82,7 @@ class SelfBleu(PoolMetric):
 
 @dataclass(frozen=True, eq=False)
 class _Uses:
-    """How often each n-gram that several replies use is used in each of them, sorted by n-gram."""
+    """How often each n-gram that comes more than once is used in each reply, sorted by n-gram."""
 
     gram: NDArray[np.int32]
     reply: NDArray[np.int32]
@@ -90,18 +91,16 @@ class _Uses:
     @classmethod
     def of(cls, words: Tokens, n: int) -> "_Uses":
         grams = hashed_grams(words, n)
-        order = np.argsort(grams.ids, kind="stable")  # stable: replies stay in order within an n-gram
-        gram, reply = grams.ids[order], grams.owner[order]
+        gram, reply = numbered(grams.ids), np.repeat(np.arange(len(words), dtype=np.int32), grams.lengths)
+        # What comes once is found in no other reply; among long n-grams that is nearly all.
+        often = (np.bincount(gram) > 1)[gram] if len(gram) else np.empty(0, bool)
+        gram, reply = gram[often], reply[often]
+        order = np.argsort(gram, kind="stable")  # stable: replies stay in order within an n-gram
+        gram, reply = gram[order], reply[order]
         new = np.ones(len(gram), bool)
-        new[1:] = gram[1:] != gram[:-1]
-        use = new.copy()
-        use[1:] |= reply[1:] != reply[:-1]
-        first = np.flatnonzero(use)
-        kind = np.cumsum(new)[first] - 1
-        # What only one reply uses is found in no other; among long n-grams that is nearly all.
-        shared = (np.bincount(kind) > 1)[kind]
-        columns = kind, reply[first], np.diff(np.append(first, len(gram)))
-        return cls(*(column[shared].astype(np.int32) for column in columns))
+        new[1:] = (gram[1:] != gram[:-1]) | (reply[1:] != reply[:-1])
+        first = np.flatnonzero(new)
+        return cls(gram[first], reply[first], np.diff(np.append(first, len(gram))).astype(np.int32))
 
     def of_replies(self, stays: NDArray[np.bool_]) -> "_Uses":
         """Those of some replies, which are numbered anew."""
