@@ -52,9 +52,10 @@ def parquet_table(file: Opened, names: Names) -> Iterator[ArrowTable]:
         path = None if file.is_packed else file.source.path
         # The table of contents is at the end, so what cannot seek is put where one can.
         place = path or stack.enter_context(_spooled(file.stream))
-        parquet = stack.enter_context(pq.ParquetFile(place))
+        # No threads: a process whose Arrow threads had just worked was seen to abort at its exit.
+        parquet = stack.enter_context(pq.ParquetFile(place, pre_buffer=False))
         columns = [name for name in parquet.schema_arrow.names if not names.ignored([name])]
-        batches = parquet.iter_batches(_BATCH, columns=columns)
+        batches = parquet.iter_batches(_BATCH, columns=columns, use_threads=False)
         if path is not None:
             batches = _announced(
                 batches, path.stat().st_size - file.peeked, parquet.metadata.num_rows, file.log
