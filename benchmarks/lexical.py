@@ -5,7 +5,7 @@
 Both sides start from strings in memory and end with a score for each reply. Ours are BLEU-1..4,
 ROUGE-1..4, -L and -W, Distinct-1 and -2 and #words, through `dialoscope.evaluate`; theirs are sacreBLEU's
 sentence score and rouge-score's ROUGE-1..4 and -L, which is all they have. The scores that both have must
-be equal. The pairs are the rated ones with references of the shared corpora (DIALOSCOPE_CORPORA), each copy
+be equal. The pairs are the rated ones with references of the rated corpora (DIALOSCOPE_CORPORA), each copy
 made different by a word, or synthetic ones of the same lengths.
 """
 
