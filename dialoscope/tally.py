@@ -7,7 +7,7 @@ the replies were batched, sharded or ordered.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,3 +111,10 @@ def ranges(starts: Ints, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
+
+
+def begins_run(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each row differs from the one before it in any of the columns; the first always does."""
+    new = np.ones(len(columns[0]), bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return new

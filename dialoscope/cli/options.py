@@ -60,6 +60,9 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 
 
+_NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
+
+
 def columns(texts: Sequence[str]) -> dict[str, str]:
     """`response=output,context=history` as a mapping."""
     return _pairs(",".join(texts).split(","), "--map", "response=output")
@@ -74,13 +77,10 @@ def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """`coherence=1-5`, one text each, as a mapping."""
     found = {}
     for aspect, text in _pairs(texts, "--scale", "coherence=1-5").items():
-        ends = re.fullmatch(r"(-?[\d.]+)-(-?[\d.]+)", text)
-        try:
-            found[aspect] = (float(ends[1]), float(ends[2])) if ends else (0.0, 0.0)
-        except ValueError:
-            found[aspect] = (0.0, 0.0)
-        if not found[aspect][0] < found[aspect][1]:
+        ends = re.fullmatch(rf"({_NUMBER})-({_NUMBER})", text)
+        if not ends or float(ends[1]) >= float(ends[2]):
             raise DataError(f"--scale {aspect}={text} is not understood; write --scale {aspect}=1-5.")
+        found[aspect] = (float(ends[1]), float(ends[2]))
     return found
 
 

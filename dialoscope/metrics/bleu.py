@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, SumMetric
-from dialoscope.tally import Floats, Ints, Sums
+from dialoscope.tally import Floats, Ints, Sums, begins_run
 from dialoscope.text import Batch, Tokenizer, overlap, references_of, replies_of
 
 # What pycocoevalcap, and so nlg-eval, adds to keep away from zero.
@@ -174,8 +174,7 @@ def closest_lengths(lengths: Ints, references: Ints, owner: Ints) -> Floats:
     # On a tie the shorter wins, as in sacreBLEU; the paper says only "closest".
     distance = np.abs(references - lengths[owner])
     order = np.lexsort((references, distance, owner))
-    first = np.ones(len(order), bool)
-    first[1:] = owner[order][1:] != owner[order][:-1]
+    first = begins_run(owner[order])
     closest = np.full(len(lengths), math.nan)
     closest[owner[order][first]] = references[order][first]
     return closest

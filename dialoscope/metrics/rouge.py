@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, MeanMetric
-from dialoscope.tally import Floats, Ints
+from dialoscope.tally import Floats, Ints, begins_run
 from dialoscope.text import Batch, Overlap, Tokenizer, overlap
 
 
@@ -125,8 +125,7 @@ def _share(part: Ints | Floats, whole: Ints | Floats) -> Floats:
 def _best_pairs(f: Floats, owner: Ints, replies: int) -> Ints:
     """For each reply its pair with the highest f, the first of equals; -1 without a pair."""
     order = np.lexsort((np.arange(len(f)), -f, owner))
-    first = np.ones(len(order), bool)
-    first[1:] = owner[order][1:] != owner[order][:-1]
+    first = begins_run(owner[order])
     best = np.full(replies, -1)
     best[owner[order][first]] = order[first]
     return best

@@ -11,7 +11,7 @@ from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, PoolMetric
 from dialoscope.metrics.bleu import BleuCounts
 from dialoscope.metrics.grams import numbered
-from dialoscope.tally import Floats, Ints, Tokens
+from dialoscope.tally import Floats, Ints, Tokens, begins_run
 from dialoscope.text import Batch, Tokenizer
 from dialoscope.text.tokens import hashed_grams, reply_words
 
@@ -97,9 +97,7 @@ class _Uses:
         gram, reply = gram[often], reply[often]
         order = np.argsort(gram, kind="stable")  # stable: replies stay in order within an n-gram
         gram, reply = gram[order], reply[order]
-        new = np.ones(len(gram), bool)
-        new[1:] = (gram[1:] != gram[:-1]) | (reply[1:] != reply[:-1])
-        first = np.flatnonzero(new)
+        first = np.flatnonzero(begins_run(gram, reply))
         return cls(gram[first], reply[first], np.diff(np.append(first, len(gram))).astype(np.int32))
 
     def of_replies(self, stays: NDArray[np.bool_]) -> "_Uses":
@@ -116,8 +114,7 @@ class _Uses:
         """
         if not len(self.gram):
             return np.zeros(replies)
-        new = np.ones(len(self.gram), bool)
-        new[1:] = self.gram[1:] != self.gram[:-1]
+        new = begins_run(self.gram)
         starts, kind = np.flatnonzero(new), np.cumsum(new) - 1
         most = np.maximum.reduceat(self.times, starts)[kind]
         leads = self.times == most

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -24,6 +24,7 @@ from dialoscope.results.ratings import RatingsBuilder
 from dialoscope.scoring.needs import POLICIES, Needs
 from dialoscope.tally import Ints, Tally
 from dialoscope.text import Batch
+from dialoscope.text.tokens import hashes
 
 BATCH = 2048
 """Replies measured together: enough to keep arrays long, few enough to stay in the processor's cache."""
@@ -120,7 +121,7 @@ class Collected:
                     [self.systems.setdefault(one.system, len(self.systems)) for one in examples], np.int64
                 )
             )
-            self.by_id.append(_hashes([row.dialogue or row.example.id for row in batch]))
+            self.by_id.append(hashes([row.dialogue or row.example.id for row in batch]))
             self.by_context.append(_by_context(batch, self.by_id[-1]))
             self.needs.check(examples)
             if not self.needs.stops:
@@ -157,7 +158,7 @@ def _by_context(batch: Sequence[Row], by_id: Ints) -> Ints:
     found = by_id.copy()
     places = [place for place, row in enumerate(batch) if row.example.context and row.dialogue is None]
     turns = [batch[place].example.context for place in places]
-    found[places] = _hashes(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
+    found[places] = hashes(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
     return found
 
 
@@ -165,11 +166,6 @@ def _shares_ids(system: Ints, by_id: Ints) -> bool:
     """Whether systems reply to the same ids; where each has its own, contexts tell what belongs together."""
     by_system = by_id + system * np.int64(-0x4B47D0C5A9F1E1B3)  # a number for "this id, this system"
     return len(np.unique(by_system)) > len(np.unique(by_id))
-
-
-def _hashes(texts: list[str]) -> Ints:
-    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)
 
 
 def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from dialoscope.tally import Floats, Ints, Tokens, ranges
+from dialoscope.tally import Floats, Ints, Tokens, begins_run, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import gram_places, references_of, replies_of, vocabulary_of
@@ -51,8 +51,7 @@ class Overlap:
         # One n-gram may match several references: the best of them counts.
         by_gram = np.lexsort((-found.count, found.gram, reply))
         reply, gram, count = reply[by_gram], found.gram[by_gram], found.count[by_gram]
-        best = np.ones(len(reply), bool)
-        best[1:] = (reply[1:] != reply[:-1]) | (gram[1:] != gram[:-1])
+        best = begins_run(reply, gram)
         return _sums(reply[best], count[best], replies)
 
     @cached_property

@@ -64,8 +64,8 @@ def hashed_words(batch: Batch, tokenizer: Tokenizer, tokens: Tokens) -> Tokens:
     64 bits: among ten million different ones, two share a number with a probability of 3 in a million.
     """
     words = vocabulary_of(batch, tokenizer)
-    hashes = batch.once(("hashes", tokenizer, len(words)), lambda: _hashes(list(words)))
-    return Tokens(hashes[tokens.ids], tokens.lengths)
+    numbers = batch.once(("hashes", tokenizer, len(words)), lambda: hashes(list(words)))
+    return Tokens(numbers[tokens.ids], tokens.lengths)
 
 
 def hashed_grams(words: Tokens, n: int) -> Tokens:
@@ -99,6 +99,7 @@ def _number(texts: list[str], batch: Batch, tokenizer: Tokenizer) -> Tokens:
     return Tokens(ids, lengths)
 
 
-def _hashes(words: list[str]) -> Ints:
-    digests = [blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words]
+def hashes(texts: list[str]) -> Ints:
+    """A number for each text, the same on every machine."""
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)
