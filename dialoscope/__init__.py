@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dialoscope.data import Replies, lint, read
-    from dialoscope.errors import DataError, DialoscopeError, MetricError, MissingExtra, RunError
+    from dialoscope.errors import (
+        AssetError,
+        BackendError,
+        DataError,
+        DialoscopeError,
+        MetricError,
+        MissingExtra,
+        RunError,
+    )
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.bleu import Bleu
     from dialoscope.metrics.copying import Copying
@@ -24,6 +32,8 @@ __version__ = "0.1.0"
 # Where each public name lives. It is imported when it is first asked for, so that `import dialoscope`
 # costs nothing and brings in nothing.
 _HOMES = {
+    "AssetError": "errors",
+    "BackendError": "errors",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
     "Copying": "metrics.copying",
@@ -57,6 +67,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AssetError",
+    "BackendError",
     "Bleu",
     "Bounds",
     "Copying",

@@ -3,6 +3,8 @@
 DialoscopeError             everything below; its text is meant to be shown without a traceback
 ├── DataError               a file that cannot be read as replies
 ├── MetricError             an unknown metric or setting, or one that lacks what it needs
+├── AssetError              a model or data set that cannot be had, or is not what it should be
+├── BackendError            a model that cannot be loaded, reached or used so
 ├── RunError                a run folder that is damaged, foreign or in the way
 └── MissingExtra            an optional package is not installed
 """
@@ -18,6 +20,14 @@ class DataError(DialoscopeError):
 
 class MetricError(DialoscopeError):
     """A metric that does not exist, cannot be set so, or lacks what it needs."""
+
+
+class AssetError(DialoscopeError):
+    """A model or data set that cannot be fetched, or whose content is not what it should be."""
+
+
+class BackendError(DialoscopeError):
+    """A model that cannot be loaded, reached, or used as asked."""
 
 
 class RunError(DialoscopeError):

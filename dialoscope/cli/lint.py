@@ -2,6 +2,7 @@
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import Files, Format, Map, OnError, RepliesOf, Scale, Separator, Speaker, System
+from dialoscope.progress import bar
 
 
 def lint(
@@ -28,7 +29,7 @@ def lint(
         format=format,
         on_error=on_error,
     )
-    with screen.progress("Reading", source.size()) as progress:
+    with bar("Reading", source.size()) as progress:
         warnings = dialoscope.lint(source, scales=options.scales(scale), progress=progress)
     screen.warn(warnings)
     if not warnings:

@@ -27,6 +27,7 @@ from dialoscope.cli.options import (
     Speaker,
     System,
 )
+from dialoscope.progress import bar
 
 MetricNames = Annotated[
     list[str],
@@ -97,7 +98,7 @@ def score(
         format=format,
         on_error=on_error,
     )
-    with screen.progress("Scoring", source.size()) as progress, _pool(workers) as pool:
+    with bar("Scoring", source.size()) as progress, _pool(workers) as pool:
         result = dialoscope.evaluate(
             source,
             named or None,

@@ -2,11 +2,10 @@
 
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dialoscope.printable import printable
+from dialoscope.progress import notice
 
 if TYPE_CHECKING:
     from dialoscope.results import Table
@@ -37,35 +36,15 @@ def show_table(table: "Table", form: str, *, signatures: bool) -> None:
 
 def complain(text: str) -> None:
     """An error, safe to show whatever the data held."""
-    _tell("Error: " + text)
+    notice("Error: " + text)
 
 
 def warn(texts: Iterable[str]) -> None:
     """Things to look at."""
     for text in texts:
-        _tell("Warning: " + text)
+        notice("Warning: " + text)
 
 
 def note(text: str) -> None:
     """Something to know, not part of the result."""
-    _tell(text)
-
-
-def _tell(text: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
-
-
-@contextmanager
-def progress(what: str, size: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar that moves with the bytes read; nothing where nobody is looking."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda more: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=size)
-        yield lambda more: bar.advance(task, more)
+    notice(text)

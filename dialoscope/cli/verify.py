@@ -7,6 +7,7 @@ import typer
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import RepliesOf
+from dialoscope.progress import bar
 
 
 def verify(
@@ -19,7 +20,7 @@ def verify(
     """Score the data of a run again and say whether its numbers still hold."""
     import dialoscope
 
-    with screen.progress("Verifying", None) as progress:
+    with bar("Verifying", None) as progress:
         found = dialoscope.verify(run, data, replies=options.replies(replies), progress=progress)
     if found.holds:
         screen.show(f"{run} holds: {found.checked} numbers made again, all equal.")

@@ -458,13 +458,13 @@ def test_joined_files_can_be_verified_where_they_are_now(tmp_path, cli):
 
 
 def test_a_progress_bar_is_shown_only_to_people(sample, monkeypatch, capsys):
-    from dialoscope.cli import screen
+    from dialoscope import progress
 
-    with screen.progress("Scoring", 100) as advance:
+    with progress.bar("Scoring", 100) as advance:
         advance(50)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with screen.progress("Scoring", 100) as advance:
+    with progress.bar("Scoring", 100) as advance:
         advance(50)
     assert "Scoring" in capsys.readouterr().err

@@ -1,0 +1,33 @@
+"""Models behind the metrics: protocols, frozen descriptions that load on first use, and a fake of each."""
+
+from dialoscope.backends.base import (
+    Backend,
+    Classifier,
+    Continuation,
+    Encoder,
+    Generation,
+    LanguageModel,
+    Lexicon,
+    Pair,
+    Tagger,
+    TokenVectors,
+    Vectors,
+    Word,
+    WordVectors,
+)
+
+__all__ = [
+    "Backend",
+    "Classifier",
+    "Continuation",
+    "Encoder",
+    "Generation",
+    "LanguageModel",
+    "Lexicon",
+    "Pair",
+    "Tagger",
+    "TokenVectors",
+    "Vectors",
+    "Word",
+    "WordVectors",
+]

@@ -1,0 +1,170 @@
+"""A small, instant, deterministic stand-in for each kind of backend, for tests and for trying metrics out.
+
+None of them knows anything of language, but each obeys the laws of its kind: the same text gives the same
+numbers, alone or among others, and texts that are more alike have nearer vectors.
+"""
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from string import ascii_lowercase
+from typing import ClassVar
+
+import numpy as np
+
+from dialoscope.backends.base import Continuation, Generation, Pair, TokenVectors, Vectors, Word
+from dialoscope.tally import Floats
+
+
+def _number(*texts: str) -> float:
+    """Between 0 and 1, the same for the same texts everywhere."""
+    digest = blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+@dataclass(frozen=True)
+class FakeLanguageModel:
+    """A token is a word; one that stands in the prefix is likelier."""
+
+    name: ClassVar[str] = "fake-lm"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "fake"
+
+    def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
+        """Between -10 and -2, and 1 more for a word of the prefix."""
+        return [
+            np.array([-2 - 8 * _number(word) + (word in before) for word in text.split()])
+            for before, text in ((set(prefix.split()), text) for prefix, text in texts)
+        ]
+
+    def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
+        """Words of the prompt in an order drawn from the seed."""
+        return [[self._text(prompt, how, sample) for sample in range(how.samples)] for prompt in prompts]
+
+    def _text(self, prompt: str, how: Generation, sample: int) -> str:
+        chance = random.Random(f"{how.seed}/{sample}/{prompt}")  # noqa: S311 - not for secrets
+        words = prompt.split() or ["yes"]
+        return " ".join(chance.choices(words, k=min(how.max_tokens, 8)))
+
+
+@dataclass(frozen=True)
+class FakeEncoder:
+    """A token is a word, its vector the counts of its letters; a text has the mean of its words."""
+
+    name: ClassVar[str] = "fake-encoder"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "fake"
+
+    def encode(self, texts: Sequence[str | Pair]) -> Vectors:
+        """Zeros for a text without words."""
+        rows = [
+            found.vectors.mean(axis=0) if len(found.ids) else np.zeros(26)
+            for found in self.encode_tokens(texts)
+        ]
+        return np.array(rows, np.float32).reshape(-1, 26)
+
+    def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
+        """One vector for each word."""
+        return [
+            self._tokens((text if isinstance(text, str) else " ".join(text)).lower().split())
+            for text in texts
+        ]
+
+    def _tokens(self, words: list[str]) -> TokenVectors:
+        vectors = np.array([[word.count(letter) for letter in ascii_lowercase] for word in words], np.float32)
+        return TokenVectors(
+            np.array([int(2**31 * _number(word)) for word in words], int), vectors.reshape(-1, 26)
+        )
+
+
+@dataclass(frozen=True)
+class FakeClassifier:
+    """Entailment is the share of common words, contradiction a `not` on one side alone."""
+
+    name: ClassVar[str] = "fake-classifier"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "fake"
+    labels: ClassVar[tuple[str, ...]] = ("entailment", "neutral", "contradiction")
+
+    def classify(self, pairs: Sequence[Pair]) -> Floats:
+        """Rows add up to 1."""
+        return np.array([self._row(*pair) for pair in pairs], float).reshape(-1, 3)
+
+    def _row(self, first: str, second: str) -> tuple[float, float, float]:
+        one, other = set(first.lower().split()), set(second.lower().split())
+        shared = len(one & other) / max(len(one | other), 1)
+        against = 0.5 * (("not" in one) != ("not" in other))
+        return (1 - against) * shared, (1 - against) * (1 - shared), against
+
+
+@dataclass(frozen=True)
+class FakeWordVectors:
+    """Letter counts; words without a letter are unknown."""
+
+    name: ClassVar[str] = "fake-vectors"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "fake"
+    dims: ClassVar[int] = 26
+
+    def vectors(self, words: Sequence[str]) -> Vectors:
+        """NaN for a word without a letter of the alphabet."""
+        rows = [[word.lower().count(letter) for letter in ascii_lowercase] for word in words]
+        found = np.array(rows, np.float32).reshape(-1, 26)
+        found[~found.any(axis=1)] = math.nan
+        return found
+
+
+@dataclass(frozen=True)
+class FakeTagger:
+    """Words are between spaces; one in -ed is a verb, a capitalised one a name, any other a noun."""
+
+    name: ClassVar[str] = "fake-tagger"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "fake"
+
+    def tag(self, texts: Sequence[str]) -> list[list[Word]]:
+        """The words of each text."""
+        return [self._words(text) for text in texts]
+
+    def _words(self, text: str) -> list[Word]:
+        words, start = [], 0
+        for word in text.split():
+            start = text.index(word, start)
+            tag = "VBD" if word.endswith("ed") else "NNP" if word[0].isupper() else "NN"
+            words.append(Word(word, start, word.lower(), tag, "PERSON" if tag == "NNP" else ""))
+            start += len(word)
+        return words
+
+
+@dataclass(frozen=True)
+class FakeLexicon:
+    """A few words."""
+
+    name: ClassVar[str] = "fake-lexicon"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "fake"
+
+    _MEANINGS: ClassVar[dict[str, tuple[str, ...]]] = {
+        "n:car": ("car", "auto"),
+        "n:film": ("film", "movie"),
+        "v:buy": ("buy", "purchase"),
+        "a:happy": ("happy", "glad"),
+    }
+
+    def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
+        """Those whose members hold the word or a base form of it."""
+        return tuple(
+            meaning
+            for meaning, words in self._MEANINGS.items()
+            if meaning.startswith(part) and set(words) & set(self.base_forms(word, meaning[0]))
+        )
+
+    def members(self, synset: str) -> tuple[str, ...]:
+        """The words with this meaning."""
+        return self._MEANINGS[synset]
+
+    def base_forms(self, word: str, part: str) -> tuple[str, ...]:
+        """The word, and without its s."""
+        return tuple(dict.fromkeys([word.lower(), word.lower().removesuffix("s")]))
