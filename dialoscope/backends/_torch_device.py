@@ -1,0 +1,63 @@
+"""Which device computes, how precisely, and what to do when its memory runs out."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import torch
+
+from dialoscope.errors import BackendError
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+torch.backends.cuda.matmul.allow_tf32 = False  # float32 means float32
+
+
+def chosen_device(name: str) -> torch.device:
+    """The device of this name; `auto` is the first GPU, or the processor where there is none."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except Exception as wrong:
+        raise BackendError(f"There is no device '{name}' here: {str(wrong).splitlines()[0]}") from wrong
+    return device
+
+
+def settled_dtype(dtype: str, device: str) -> str:
+    """What `auto` stands for on this machine: half precision on a GPU, full precision on a processor."""
+    if dtype != "auto":
+        return dtype
+    return "bfloat16" if chosen_device(device).type == "cuda" else "float32"
+
+
+def torch_dtype(dtype: str) -> torch.dtype:
+    """The type of this name."""
+    found: torch.dtype = getattr(torch, dtype)
+    return found
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether less at once would have worked."""
+    if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+def halving(work: Callable[[int], Iterator[B]], budget: int, least: int) -> Iterator[B]:
+    """Work with a budget of tokens, and with half of it from where memory ran out.
+
+    `work` must go on where it stopped when it is called again.
+    """
+    while True:
+        try:
+            yield from work(budget)
+        except Exception as error:
+            if not out_of_memory(error) or budget <= least:
+                raise
+            budget //= 2
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
+        else:
+            return

@@ -1,0 +1,95 @@
+"""Where a model is: a folder, an asset, or a name on the Hugging Face hub."""
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+from dialoscope import assets
+from dialoscope.errors import BackendError, MissingExtra
+from dialoscope.progress import notice
+
+WEIGHTS = "*.safetensors"
+_FETCHED = [WEIGHTS, "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja", "merges.txt"]
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+def model_folder(model: str, revision: str = "main") -> Path:
+    """The folder with the weights, fetched first where it must be."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return _checked(folder, model)
+    if model in assets.ASSETS:
+        return assets.locate(model)
+    if not _HUB_NAME.fullmatch(model):
+        raise BackendError(f"There is no folder '{model}'. Name a folder, an asset, or a model on the hub.")
+    return _checked(_from_hub(model, revision), model)
+
+
+def fingerprint(model: str, revision: str = "main") -> str:
+    """A hash of everything in the model's folder that can change a number."""
+    if model in assets.ASSETS and not Path(model).expanduser().is_dir():
+        return assets.fingerprint(model)
+    files = tuple(_relevant(model_folder(model, revision)))
+    return _hashed(tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
+
+
+def _relevant(folder: Path) -> Iterator[Path]:
+    """Weights, configuration and tokenizer, in a fixed order."""
+    for file in sorted(folder.iterdir(), key=lambda file: file.name):
+        if file.suffix in (".safetensors", ".json", ".txt", ".model") and file.is_file():
+            yield file
+
+
+@lru_cache(maxsize=16)
+def _hashed(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Hashed again when a file's size or time changes."""
+    total = sha256()
+    for file, size, _ in files:
+        total.update(f"{file.name}\0{size}\0".encode())
+        with file.open("rb") as opened:
+            while block := opened.read(1 << 22):
+                total.update(block)
+    return total.hexdigest()[:16]
+
+
+def _checked(folder: Path, model: str) -> Path:
+    """A folder that holds a model in the one format that cannot run code."""
+    if not (folder / "config.json").is_file():
+        raise BackendError(f"'{model}' holds no model: {folder} has no config.json.")
+    if not any(folder.glob(WEIGHTS)):
+        raise BackendError(
+            f"'{model}' has no weights as safetensors, the only format that is read, since others can run code. "
+            "Save it again with model.save_pretrained(folder, safe_serialization=True)."
+        )
+    return folder
+
+
+def _from_hub(model: str, revision: str) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError as missing:
+        raise MissingExtra(f"The model '{model}'", "huggingface_hub", "neural") from missing
+    try:
+        return Path(
+            snapshot_download(model, revision=revision, allow_patterns=_FETCHED, local_files_only=True)
+        )
+    except Exception as absent:  # the hub's errors are of many kinds
+        if assets.offline():
+            raise BackendError(_lacking(model, "and this is offline")) from absent
+    notice(f"Fetching {model} ({revision}) from the Hugging Face hub.")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        return Path(snapshot_download(model, revision=revision, allow_patterns=_FETCHED, etag_timeout=5))
+    except Exception as failed:
+        reason = str(failed).strip().splitlines() or [type(failed).__name__]
+        raise BackendError(_lacking(model, f"and the hub did not give it: {reason[0]}")) from failed
+
+
+def _lacking(model: str, why: str) -> str:
+    return (
+        f"There is no model '{model}' on this machine, {why}. Name a folder that holds it, or one of the assets: "
+        f"{', '.join(name for name, asset in assets.ASSETS.items() if asset.kind in ('language model', 'encoder'))}."
+    )
