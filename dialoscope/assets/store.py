@@ -1,0 +1,119 @@
+"""Find assets, and fetch what is not there."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import NamedTuple
+
+from dialoscope.assets.asset import Asset
+from dialoscope.assets.folder import damage, whole
+from dialoscope.assets.places import cache_folder, offline, ready_folder
+from dialoscope.assets.registry import ASSETS, SUITES
+from dialoscope.errors import AssetError
+
+
+class Verdict(NamedTuple):
+    """What a look at every byte of an asset found."""
+
+    name: str
+    folder: Path
+    problem: str
+    """Empty where all is well."""
+
+
+def locate(name: str) -> Path:
+    """The folder that holds an asset's files; fetched first where it is not there yet."""
+    asset = named(name)
+    return _found(asset) or _fetched(asset)
+
+
+def present(name: str) -> Path | None:
+    """Where an asset lies, or None where it would have to be fetched."""
+    return _found(named(name))
+
+
+def fetch(names: Iterable[str]) -> list[Path]:
+    """Make sure that assets are there."""
+    return [locate(asset.name) for asset in [named(name) for name in names]]
+
+
+def verify(names: Iterable[str] = ()) -> list[Verdict]:
+    """Hash all files of assets and compare with the registry; of all that are there where none is named."""
+    chosen = [named(name) for name in names] or [asset for asset in ASSETS.values() if _folder(asset)]
+    return [_verdict(asset) for asset in chosen]
+
+
+def remove(names: Iterable[str]) -> list[str]:
+    """Remove assets from the cache; the names of those that were there."""
+    from dialoscope.assets import fetching
+
+    return [asset.name for asset in [named(name) for name in names] if fetching.remove(asset)]
+
+
+def fingerprint(name: str) -> str:
+    """A hash of an asset's content, the same on every machine."""
+    return named(name).fingerprint
+
+
+def named(name: str) -> Asset:
+    """The asset of that name."""
+    if name in ASSETS:
+        return ASSETS[name]
+    raise AssetError(f"There is no asset '{name}'.{_guess(name, ASSETS)}")
+
+
+def suite(name: str) -> list[str]:
+    """The names of the assets of a suite."""
+    if name not in SUITES:
+        raise AssetError(f"There is no suite of assets '{name}'.{_guess(name, SUITES)}")
+    return [asset.name for asset in ASSETS.values() if name in asset.suites]
+
+
+def _guess(name: str, known: Iterable[str]) -> str:
+    names: Sequence[str] = list(known)
+    near = get_close_matches(name, names, n=1)
+    return f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(names)}."
+
+
+def _found(asset: Asset) -> Path | None:
+    ready = _ready(asset)
+    if ready is not None:
+        if problem := damage(asset, ready):
+            raise AssetError(
+                f"{ready} is not the asset {asset.name}: {problem}. Copy it there again, or move it away."
+            )
+        return ready
+    place = cache_folder() / "assets" / asset.name
+    return place if whole(asset, place) else None
+
+
+def _ready(asset: Asset) -> Path | None:
+    """The asset's folder among the user's own, where there is one."""
+    mine = ready_folder()
+    return mine / asset.name if mine is not None and (mine / asset.name).is_dir() else None
+
+
+def _fetched(asset: Asset) -> Path:
+    if offline():
+        raise AssetError(
+            f"{asset.name} ({asset.about}) is not on this machine, and DIALOSCOPE_OFFLINE forbids fetching. "
+            f"Fetch it where there is a network (dialoscope assets fetch {asset.name}), copy its folder from "
+            f"there (dialoscope assets path {asset.name}), and set DIALOSCOPE_ASSETS to the folder that holds "
+            "the copy."
+        )
+    from dialoscope.assets import fetching  # urllib and the like are loaded only by those who fetch
+
+    return fetching.fetch(asset)
+
+
+def _folder(asset: Asset) -> Path | None:
+    """Where an asset lies, damaged or not."""
+    place = cache_folder() / "assets" / asset.name
+    return _ready(asset) or (place if place.is_dir() else None)
+
+
+def _verdict(asset: Asset) -> Verdict:
+    folder = _folder(asset)
+    if folder is None:
+        return Verdict(asset.name, cache_folder() / "assets" / asset.name, "it is not there")
+    return Verdict(asset.name, folder, damage(asset, folder, hashes=True))
