@@ -35,7 +35,7 @@ class TreeAttention:
     """The attention of one pack, for any number of layers."""
 
     def __init__(self, pack: Pack, device: torch.device, dtype: torch.dtype) -> None:
-        self._pack, self._device, self._dtype = pack, device, dtype
+        self.pack, self._device, self._dtype = pack, device, dtype
 
     def __call__(
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float
@@ -81,8 +81,8 @@ class TreeAttention:
     @cached_property
     def _parts(self) -> list[_Masked | _Alone]:
         parts: list[_Masked | _Alone] = []
-        for tree in self._pack.trees:
-            nodes = [self._pack.nodes[place] for place in tree]
+        for tree in self.pack.trees:
+            nodes = [self.pack.nodes[place] for place in tree]
             begin, end = nodes[0].begin, nodes[-1].end
             if len(nodes) == 1:
                 parts.append(_Masked(begin, end, None))
@@ -100,7 +100,7 @@ class TreeAttention:
         return self._mask(np.tril(sees[owner[:, None], owner]))
 
     def _alone(self, node: Node) -> _Alone:
-        keys = seen(self._pack, node)
+        keys = seen(self.pack, node)
         length = node.end - node.begin
         allowed = np.tril(np.ones((length, len(keys)), bool), len(keys) - length)
         return _Alone(node.begin, node.end, torch.from_numpy(keys).to(self._device), self._mask(allowed))
@@ -111,8 +111,8 @@ class TreeAttention:
 
     @cached_property
     def _spans(self) -> "_Spans":
-        nodes = self._pack.nodes
-        keys = [seen(self._pack, node) for node in nodes]
+        nodes = self.pack.nodes
+        keys = [seen(self.pack, node) for node in nodes]
         queries = np.array([node.end - node.begin for node in nodes])
         seen_keys = np.array([len(some) for some in keys])
         return _Spans(

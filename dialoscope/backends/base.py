@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from dialoscope.errors import BackendError
 from dialoscope.tally import Floats, Ints
 
 Vectors = NDArray[np.float32]
@@ -56,6 +57,20 @@ class Generation:
     seed: int = 0
     stop: tuple[str, ...] = ("\n",)
     """A text ends before the first of these."""
+
+    def __post_init__(self) -> None:
+        if min(self.max_tokens, self.samples, self.beams) < 1:
+            raise BackendError("Generation: max_tokens, samples and beams must be 1 or more.")
+        if self.sample and self.beams > 1:
+            raise BackendError("Generation: choose beams or sampling, not both.")
+        if not self.sample and self.samples > self.beams:
+            raise BackendError(
+                f"Generation: {self.samples} different texts need as many beams, or sample=True."
+            )
+        if not (self.temperature > 0 and self.top_k >= 0 and 0 < self.top_p <= 1):
+            raise BackendError(
+                "Generation: temperature must be above 0, top_p above 0 and at most 1, top_k 0 or more."
+            )
 
 
 @runtime_checkable

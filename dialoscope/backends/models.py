@@ -61,7 +61,7 @@ def _checked(folder: Path, model: str) -> Path:
         raise BackendError(f"'{model}' holds no model: {folder} has no config.json.")
     if not any(folder.glob(WEIGHTS)):
         raise BackendError(
-            f"'{model}' has no weights as safetensors, the only format that is read, since others can run code. "
+            f"'{model}' has no weights as safetensors, the only format read, since others can run code. "
             "Save it again with model.save_pretrained(folder, safe_serialization=True)."
         )
     return folder
@@ -89,7 +89,8 @@ def _from_hub(model: str, revision: str) -> Path:
 
 
 def _lacking(model: str, why: str) -> str:
+    known = [name for name, asset in assets.ASSETS.items() if asset.kind in ("language model", "encoder")]
     return (
-        f"There is no model '{model}' on this machine, {why}. Name a folder that holds it, or one of the assets: "
-        f"{', '.join(name for name, asset in assets.ASSETS.items() if asset.kind in ('language model', 'encoder'))}."
+        f"There is no model '{model}' on this machine, {why}. Name a folder that holds it, or one of the "
+        f"assets: {', '.join(known)}."
     )

@@ -195,11 +195,11 @@ class _Layout:
 
     def pack(self) -> Pack:
         """What was added."""
-        arrays = (np.array(numbers, np.int64) for numbers in (self.ids, self.positions))
-        sources, targets, lengths = (
-            np.array(numbers, np.int64) for numbers in (self.sources, self.targets, self.lengths)
+        ids, positions, sources, targets, lengths = (
+            np.array(numbers, np.int64)
+            for numbers in (self.ids, self.positions, self.sources, self.targets, self.lengths)
         )
-        return Pack(*arrays, self.nodes, self.trees, sources, targets, self.placed, lengths)
+        return Pack(ids, positions, self.nodes, self.trees, sources, targets, self.placed, lengths)
 
 
 def seen(pack: Pack, node: Node) -> Ints:

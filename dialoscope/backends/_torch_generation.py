@@ -1,0 +1,166 @@
+"""A causal language model that writes: greedy, with beams, or by chance that depends on the seed alone."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedModel,
+    StoppingCriteria,
+    StoppingCriteriaList,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from dialoscope.backends._tokens import Words
+from dialoscope.backends._torch_device import halving
+from dialoscope.backends._torch_transformers import load_causal, quiet
+from dialoscope.backends.base import Generation
+
+if TYPE_CHECKING:
+    from dialoscope.backends._torch_lm import Engine
+
+BUDGET = {"cpu": 2048, "cuda": 65536}
+"""Tokens of prompts and texts that are in the making together."""
+
+
+class Writer:
+    """A model with its vocabulary, set to write."""
+
+    def __init__(self, model: Any, words: Words, engine: "Engine") -> None:  # noqa: ANN401 - generate() has no usable type
+        self.model, self.words, self.start = model, words, engine.start
+        self.room = engine.window
+        self.budget = engine.description.budget or BUDGET.get(engine.device.type, BUDGET["cpu"])
+
+    @classmethod
+    def of(cls, engine: "Engine") -> "Writer":
+        """The writer for an engine's model."""
+        return cls(_writing_model(engine.folder, engine.device, engine.dtype), engine.words, engine)
+
+    def write(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
+        """Texts for each prompt; each different prompt is worked on once, those of like length together."""
+        unique = list(dict.fromkeys(prompts))
+        room = max(self.room - how.max_tokens, 1)
+        starts = [(*self.start, *tokens)[-room:] for tokens in self.words.of(unique)]
+        todo = sorted(range(len(unique)), key=lambda place: -len(starts[place]))
+        found: dict[str, list[str]] = {}
+
+        def work(budget: int) -> Iterator[None]:
+            for places in _batches(list(todo), [len(start) for start in starts], how, budget):
+                texts = self._batch(
+                    [starts[place] for place in places], [unique[place] for place in places], how
+                )
+                for place, some in zip(places, texts, strict=True):
+                    found[unique[place]] = some
+                    todo.remove(place)
+                yield
+
+        for _ in halving(work, self.budget, 1):
+            pass
+        return [list(found[prompt]) for prompt in prompts]
+
+    @torch.inference_mode()
+    def _batch(
+        self, starts: Sequence[Sequence[int]], prompts: Sequence[str], how: Generation
+    ) -> list[list[str]]:
+        """What is written after these, side by side, padded on the left."""
+        copies = how.samples if how.sample else 1
+        longest = max(map(len, starts))
+        padding = self.model.config.eos_token_id or 0
+        padding = padding[0] if isinstance(padding, list) else padding
+        ids = torch.tensor([[padding] * (longest - len(start)) + list(start) for start in starts])
+        mask = torch.tensor([[0] * (longest - len(start)) + [1] * len(start) for start in starts])
+        ids, mask = (rows.repeat_interleave(copies, 0).to(self.model.device) for rows in (ids, mask))
+        with quiet():
+            out = self.model.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                generation_config=_settings(how, padding, self.model),
+                logits_processor=_chance(prompts, how) if how.sample else LogitsProcessorList(),
+                stopping_criteria=StoppingCriteriaList([_Stops(self.words, how.stop, longest)]),
+            )
+        texts = [_before_stop(self.words.text(row), how.stop) for row in out[:, longest:].tolist()]
+        return [texts[place : place + how.samples] for place in range(0, len(texts), how.samples)]
+
+
+@lru_cache(maxsize=1)
+def _writing_model(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
+    return load_causal(folder, device, dtype)
+
+
+def _batches(places: list[int], lengths: Sequence[int], how: Generation, budget: int) -> Iterator[list[int]]:
+    """As many as fit the budget, the longest first."""
+    copies = how.samples if how.sample else how.beams
+    while places:
+        each = (lengths[places[0]] + how.max_tokens) * copies
+        yield places[: max(budget // each, 1)]
+        del places[: max(budget // each, 1)]
+
+
+def _settings(how: Generation, padding: int, model: PreTrainedModel) -> GenerationConfig:
+    """Nothing of the model's own wishes but the tokens that end a text."""
+    return GenerationConfig(
+        max_new_tokens=how.max_tokens,
+        do_sample=False,  # chance is added to the logits instead, so that it depends on the prompt alone
+        num_beams=how.beams,
+        num_return_sequences=1 if how.sample else how.samples,
+        pad_token_id=padding,
+        eos_token_id=model.config.eos_token_id,
+        bos_token_id=model.config.bos_token_id,
+    )
+
+
+def _chance(prompts: Sequence[str], how: Generation) -> LogitsProcessorList:
+    """The usual narrowing of the choice, then chance."""
+    steps: list[LogitsProcessor] = []
+    if how.temperature != 1.0:
+        steps.append(TemperatureLogitsWarper(how.temperature))
+    if how.top_k:
+        steps.append(TopKLogitsWarper(how.top_k))
+    if how.top_p < 1.0:
+        steps.append(TopPLogitsWarper(how.top_p))
+    return LogitsProcessorList([*steps, _Gumbel(prompts, how)])
+
+
+class _Gumbel(LogitsProcessor):
+    """Noise under which the likeliest token is a fair draw, made from seed, prompt and sample."""
+
+    def __init__(self, prompts: Sequence[str], how: Generation) -> None:
+        self.chances = [
+            np.random.default_rng(_number(f"{how.seed}\0{sample}\0{prompt}"))
+            for prompt in prompts
+            for sample in range(how.samples)
+        ]
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        noise = np.stack([chance.gumbel(size=scores.shape[-1]) for chance in self.chances])
+        return scores.float() + torch.from_numpy(noise).to(scores.device, torch.float32)
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big")
+
+
+class _Stops(StoppingCriteria):
+    """A row is done when its text holds one of the words that end it."""
+
+    def __init__(self, words: Words, stops: Sequence[str], begin: int) -> None:
+        self.words, self.stops, self.begin = words, stops, begin
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:
+        texts = [self.words.text(row) for row in input_ids[:, self.begin :].tolist()]
+        done = [any(stop in text for stop in self.stops) for text in texts]
+        return torch.tensor(done, device=input_ids.device)
+
+
+def _before_stop(text: str, stops: Sequence[str]) -> str:
+    ends = [text.index(stop) for stop in stops if stop in text]
+    return text[: min(ends)] if ends else text

@@ -1,0 +1,168 @@
+"""A causal language model at work: texts become tokens, tokens packs, packs log-probabilities."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from dialoscope.backends import _torch_llama
+from dialoscope.backends._tokens import Words, vocabulary
+from dialoscope.backends._torch_attention import TreeAttention
+from dialoscope.backends._torch_device import chosen_device, halving, torch_dtype
+from dialoscope.backends.base import Continuation, Generation
+from dialoscope.backends.models import model_folder
+from dialoscope.backends.packing import Pack, Piece, cut, packed
+from dialoscope.errors import BackendError
+from dialoscope.tally import Floats
+
+if TYPE_CHECKING:
+    from dialoscope.backends.language_model import TransformerLanguageModel
+
+TEXTS_AT_ONCE = 8192
+"""Texts planned together, while the tokens of the next are made: enough to share what they begin with."""
+
+BUDGET = {"cpu": 1024, "cuda": 32768}
+"""Tokens in a pack. On a processor what passes between layers then stays in its cache."""
+
+LOGITS_AT_ONCE = {"cpu": 128, "cuda": 8192}
+"""Scored tokens whose logits are made together."""
+
+LEAST_BUDGET = 64
+
+
+class Decoder(Protocol):
+    """A causal language model that reads packs."""
+
+    def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
+        """What the model makes of each token."""
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """How it rates every token of its vocabulary as the next."""
+
+
+class Engine:
+    """The weights of a description, and what they say of texts."""
+
+    def __init__(self, description: "TransformerLanguageModel") -> None:
+        self.description = description
+        self.folder = model_folder(description.model, description.revision)
+        self.config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        self.device = chosen_device(description.device)
+        self.dtype = torch_dtype(description.dtype)
+        self.words = Words(vocabulary(self.folder))
+        self.window = min(description.window or self._limit, self._limit)
+        self.start = self._start_tokens() if description.start == "bos" else ()
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """Our own where the model is of the plain kind, else that of transformers."""
+        if _torch_llama.fits(self.config, self.folder):
+            return _torch_llama.Llama(self.config, self.folder, self.device, self.dtype)
+        from dialoscope.backends._torch_transformers import packable_or_plain
+
+        return packable_or_plain(self.folder, self.config, self.device, self.dtype)
+
+    @property
+    def _limit(self) -> int:
+        sizes = (self.config.get(name) for name in ("max_position_embeddings", "n_positions"))
+        return next((int(size) for size in sizes if size), 2048)
+
+    def _start_tokens(self) -> tuple[int, ...]:
+        found = self.config.get("bos_token_id")
+        found = self.config.get("eos_token_id") if found is None else found
+        if isinstance(found, list):
+            found = found[0]
+        if found is None:
+            raise BackendError(
+                f"The model {self.description.model} has no token that begins a text; use start='none'."
+            )
+        return (int(found),)
+
+    def log_probabilities(
+        self, texts: Sequence[Continuation], places: Sequence[int]
+    ) -> Iterator[tuple[int, Floats]]:
+        """For each text, its place and the log-probabilities of its tokens, in the order they are ready."""
+        order = sorted(range(len(texts)), key=lambda place: texts[place].prefix)
+        parts = [order[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(order), TEXTS_AT_ONCE)]
+        with ThreadPoolExecutor(1) as ahead:
+            waiting = [ahead.submit(self._pieces, [texts[place] for place in part]) for part in parts[:1]]
+            for part, after in pairwise([*parts, []]):
+                pieces = waiting.pop().result()
+                if after:
+                    waiting.append(ahead.submit(self._pieces, [texts[place] for place in after]))
+                for place, values in _joined(pieces, self._scored):
+                    yield places[part[place]], values
+
+    def _pieces(self, texts: Sequence[Continuation]) -> list[list[Piece]]:
+        """Each text as tokens, cut to what the model can see."""
+        tokens = self.words.numbered([text.prefix for text in texts], [text.text for text in texts])
+        return [cut(prefix, text, self.start, self.window) for prefix, text in tokens]
+
+    def _scored(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Floats]]:
+        """Each piece's place and log-probabilities; a pack is planned while the one before is computed."""
+        todo = dict(enumerate(pieces))
+
+        def work(budget: int) -> Iterator[tuple[int, Floats]]:
+            places = list(todo)
+            ready: tuple[Pack, torch.Tensor] | None = None
+            for pack in packed([todo[place] for place in places], budget):
+                started = (pack, self._pack_scores(pack))
+                if ready:
+                    yield from taken(places, *ready)
+                ready = started
+            if ready:
+                yield from taken(places, *ready)
+
+        def taken(places: list[int], pack: Pack, scores: torch.Tensor) -> Iterator[tuple[int, Floats]]:
+            ends = np.cumsum(pack.lengths)[:-1]
+            for place, values in zip(pack.pieces, np.split(scores.cpu().numpy(), ends), strict=True):
+                del todo[places[place]]
+                yield places[place], values
+
+        budget = self.description.budget or BUDGET.get(self.device.type, BUDGET["cpu"])
+        return halving(work, budget, LEAST_BUDGET)
+
+    @torch.inference_mode()
+    def _pack_scores(self, pack: Pack) -> torch.Tensor:
+        """The log-probability of each scored token; logits are made of nothing else."""
+        ids, positions, sources, targets = (
+            torch.from_numpy(numbers).to(self.device, non_blocking=True)
+            for numbers in (pack.ids, pack.positions, pack.sources, pack.targets)
+        )
+        hidden = self.decoder.hidden(ids, positions, TreeAttention(pack, self.device, self.dtype))
+        at_once = LOGITS_AT_ONCE.get(self.device.type, LOGITS_AT_ONCE["cpu"])
+        return torch.cat(
+            [
+                -cross_entropy(self.decoder.logits(hidden[rows]).float(), wanted, reduction="none")
+                for rows, wanted in zip(sources.split(at_once), targets.split(at_once), strict=True)
+            ]
+        )
+
+    def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
+        """Texts for each prompt."""
+        from dialoscope.backends._torch_generation import Writer
+
+        return Writer.of(self).write(prompts, how)
+
+
+def _joined(
+    texts: Sequence[list[Piece]], scored: Callable[[Sequence[Piece]], Iterator[tuple[int, Floats]]]
+) -> Iterator[tuple[int, Floats]]:
+    """Texts whose pieces are all scored, in the order in which they become so."""
+    owners = [place for place, pieces in enumerate(texts) for _ in pieces]
+    firsts = np.cumsum([0, *(len(pieces) for pieces in texts)])
+    found: dict[int, Floats] = {}
+    left = [len(pieces) for pieces in texts]
+    yield from ((place, np.zeros(0)) for place, pieces in enumerate(texts) if not pieces)
+    for piece, values in scored([piece for pieces in texts for piece in pieces]):
+        owner = owners[piece]
+        found[piece] = values
+        left[owner] -= 1
+        if not left[owner]:
+            yield owner, np.concatenate([found.pop(one) for one in range(firsts[owner], firsts[owner + 1])])

@@ -1,0 +1,160 @@
+"""Any causal language model that transformers knows, in packs where the model permits it."""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from dialoscope.backends._torch_attention import TreeAttention
+from dialoscope.backends.packing import Piece, packed, seen
+from dialoscope.errors import BackendError
+
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+
+from transformers import AttentionInterface, AutoModelForCausalLM, PreTrainedModel
+from transformers.utils import logging as their_logging
+
+_TREES = "dialoscope_trees"
+_attention: ContextVar[TreeAttention] = ContextVar("attention of the pack that is being read")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the bars and warnings of transformers."""
+    logger = logging.getLogger("transformers")
+    before = logger.level
+    their_logging.disable_progress_bar()
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
+    """A model with its head, ready to be asked; no code of the folder is run."""
+    try:
+        with quiet():
+            model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=dtype, local_files_only=True, trust_remote_code=False, use_safetensors=True
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as wrong:
+        raise BackendError(f"{folder} cannot be loaded as a language model: {wrong}") from wrong
+    model.eval()
+    model.to(device)  # type: ignore[arg-type]
+    return model
+
+
+def packable_or_plain(
+    folder: Path, config: Mapping[str, Any], device: torch.device, dtype: torch.dtype
+) -> "Packed | Plain":
+    """In packs if that gives the model's own numbers, which is tried; else one text at a time."""
+    model = load_causal(folder, device, dtype)
+    plain, in_packs = Plain(model), Packed(model)
+    if config.get("sliding_window") or not _takes_trees(model):
+        return plain
+    return in_packs if _alike(plain, in_packs, device, dtype) else plain
+
+
+class Packed:
+    """A model whose attention is ours: positions and what is seen are told to it for each token."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model = model
+
+    def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
+        """What the model makes of each token."""
+        told = _attention.set(attention)
+        try:
+            self.model.set_attn_implementation(_TREES)
+            found = self.model.base_model(
+                input_ids=ids[None], position_ids=positions[None], use_cache=False
+            ).last_hidden_state[0]
+        finally:
+            _attention.reset(told)
+        out: torch.Tensor = found
+        return out
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """How it rates every token of its vocabulary as the next."""
+        head = self.model.get_output_embeddings()
+        out: torch.Tensor = head(hidden)
+        return out
+
+
+class Plain:
+    """A model that must read each line of a tree from its beginning."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model = model
+
+    def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
+        """The logits of each token; `logits` has nothing left to do."""
+        self.model.set_attn_implementation("sdpa" if self.model._supports_sdpa else "eager")
+        pack = attention.pack
+        rows = []
+        for node in pack.nodes:
+            line = torch.from_numpy(seen(pack, node)).to(ids.device)
+            found = self.model(input_ids=ids[line][None], use_cache=False).logits[0]
+            rows.append(found[-(node.end - node.begin) :])
+        return torch.cat(rows)
+
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """They are there already."""
+        return hidden
+
+
+def _read_with_trees(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    **others: object,
+) -> tuple[torch.Tensor, None]:
+    """The attention that transformers calls, (1, heads, tokens, dims) each."""
+    queries, keys, values = (states[0].transpose(0, 1) for states in (query, key, value))
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    return _attention.get()(queries, keys, values, scale)[None], None
+
+
+AttentionInterface.register(_TREES, _read_with_trees)
+
+
+def _takes_trees(model: PreTrainedModel) -> bool:
+    try:
+        with quiet():
+            model.set_attn_implementation(_TREES)
+    except (ValueError, AttributeError):
+        return False
+    return True
+
+
+def _alike(plain: Plain, in_packs: Packed, device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether a small tree read as a pack has the logits of its lines read one by one."""
+    some = np.random.default_rng(0).integers(0, plain.model.config.vocab_size, size=(3, 9)).tolist()
+    trunk, left, right = map(tuple, some)
+    pieces = [Piece(trunk, left), Piece(trunk, right), Piece((*trunk, *left), right)]
+    (pack,) = packed(pieces, 1000)
+    ids, positions = (torch.from_numpy(numbers).to(device) for numbers in (pack.ids, pack.positions))
+    attention = TreeAttention(pack, device, dtype)
+    try:
+        with torch.inference_mode(), quiet():
+            one, other = (
+                decoder.logits(decoder.hidden(ids, positions, attention)).float()
+                for decoder in (plain, in_packs)
+            )
+    except (RuntimeError, TypeError, LookupError, AttributeError):
+        return False
+    return bool((one - other).abs().max() <= _NEAR[dtype] * one.abs().max())
+
+
+_NEAR = {torch.float32: 1e-4, torch.bfloat16: 0.05, torch.float16: 0.01}

@@ -1,0 +1,107 @@
+"""A causal language model of the Hugging Face kind: a folder, an asset, or a name on the hub."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+from dialoscope.backends.base import Continuation, Generation
+from dialoscope.backends.memory import remembered, text_key
+from dialoscope.backends.models import fingerprint
+from dialoscope.errors import BackendError, MissingExtra
+from dialoscope.signature import signature
+from dialoscope.tally import Floats
+
+if TYPE_CHECKING:
+    from dialoscope.backends._torch_lm import Engine
+
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Start = Literal["bos", "none"]
+
+
+@dataclass(frozen=True)
+class TransformerLanguageModel:
+    """How likely texts are to a causal language model, and what it writes."""
+
+    name: ClassVar[str] = "transformer-lm"
+    version: ClassVar[int] = 1
+
+    model: str = "smollm2"
+    """A folder, an asset, or a name on the hub."""
+    revision: str = "main"
+    """Of a model on the hub."""
+    dtype: Dtype = "auto"
+    """How precisely it computes; `auto`: float32 on a processor, bfloat16 on a GPU."""
+    start: Start = "bos"
+    """What stands before every text: the model's own first token, or nothing. Without it the first token of a
+    text that has no prefix is not scored."""
+    window: int = 0
+    """The most tokens it sees at once; 0: as many as it was made for."""
+    device: str = field(default="auto", compare=False)
+    budget: int = field(default=0, compare=False)
+    """Tokens computed at once; 0: what suits the device."""
+
+    def __post_init__(self) -> None:
+        if not self.model:
+            raise BackendError("A language model needs a name: a folder, an asset, or a name on the hub.")
+        for name, value, known in (("dtype", self.dtype, Dtype), ("start", self.start, Start)):
+            if value not in get_args(known):
+                raise BackendError(f"{name} is '{value}'; it must be one of: {', '.join(get_args(known))}.")
+        if self.window != 0 and self.window < 16:
+            raise BackendError(
+                f"window is {self.window}; it must be 0 (the model's own) or at least 16 tokens."
+            )
+        if self.budget < 0:
+            raise BackendError(
+                f"budget is {self.budget}; it must be 0 (what suits the device) or more tokens."
+            )
+
+    def __str__(self) -> str:
+        return self.model
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of weights, configuration and tokenizer."""
+        return fingerprint(self.model, self.revision)
+
+    def settled(self) -> "TransformerLanguageModel":
+        """The same with nothing left to the machine, so that its signature says what was computed."""
+        if self.dtype != "auto":
+            return self
+        device = import_torch_side("_torch_device", f"The language model {self.model}")
+        return dataclasses.replace(self, dtype=device.settled_dtype(self.dtype, self.device))
+
+    def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
+        """The natural logarithm of each token's probability, for each text given its prefix."""
+        this = self.settled()
+        who = f"{signature(this)} {this.fingerprint}"
+        keys = [text_key(*text) for text in texts]
+        found = remembered(
+            who,
+            keys,
+            lambda places: _engine(this).log_probabilities([texts[place] for place in places], places),
+            what=f"Reading with {self.model}",
+        )
+        return [values.astype(float) for values in found]
+
+    def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
+        """`how.samples` texts for each prompt, without the prompt; the same for a seed in any batch."""
+        return _engine(self.settled()).generate(prompts, how)
+
+
+@lru_cache(maxsize=2)
+def _engine(description: TransformerLanguageModel) -> "Engine":
+    """The weights, loaded once for each description and process, however often the description is copied."""
+    side = import_torch_side("_torch_lm", f"The language model {description.model}")
+    loaded: Engine = side.Engine(description)
+    return loaded
+
+
+def import_torch_side(module: str, feature: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    """The part of a backend that needs torch."""
+    try:
+        return import_module(f"dialoscope.backends.{module}")
+    except ImportError as missing:
+        raise MissingExtra(feature, missing.name or "torch", "neural") from missing
