@@ -1,9 +1,20 @@
 """Models and data, pinned by hash and fetched when they are first needed."""
 
 from dialoscope.assets.asset import Asset, Conversion, File, HubFiles, IndexFile, IndexFiles
-from dialoscope.assets.places import cache_folder, offline
+from dialoscope.assets.places import cache_folder, offline, ready_folder
 from dialoscope.assets.registry import ASSETS, SUITES
-from dialoscope.assets.store import Verdict, fetch, fingerprint, locate, named, present, remove, suite, verify
+from dialoscope.assets.store import (
+    Status,
+    fetch,
+    fingerprint,
+    locate,
+    named,
+    present,
+    remove,
+    status,
+    suite,
+    verify,
+)
 
 __all__ = [
     "ASSETS",
@@ -14,7 +25,7 @@ __all__ = [
     "HubFiles",
     "IndexFile",
     "IndexFiles",
-    "Verdict",
+    "Status",
     "cache_folder",
     "fetch",
     "fingerprint",
@@ -22,7 +33,9 @@ __all__ = [
     "named",
     "offline",
     "present",
+    "ready_folder",
     "remove",
+    "status",
     "suite",
     "verify",
 ]

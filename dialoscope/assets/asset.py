@@ -14,6 +14,11 @@ class File(NamedTuple):
     sha256: str
 
 
+def megabytes(size: int) -> str:
+    """A size for people."""
+    return f"{size / 1e6:,.1f} MB" if size < 1e7 else f"{size / 1e6:,.0f} MB"
+
+
 @dataclass(frozen=True)
 class IndexFile:
     """A wheel or source archive on the package index; it is unpacked, never installed or built."""
@@ -40,6 +45,13 @@ class IndexFiles:
         """How much is downloaded, in bytes."""
         return sum(piece.size for piece in self.pieces)
 
+    @property
+    def title(self) -> str:
+        """What it is called where it is."""
+        first, last = self.pieces[0], self.pieces[-1]
+        more = f" to {last.project}" if first != last else ""
+        return f"{first.project} {first.version}{more} on the package index"
+
 
 @dataclass(frozen=True)
 class HubFiles:
@@ -47,6 +59,11 @@ class HubFiles:
 
     repository: str
     revision: str
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is."""
+        return f"{self.repository} on the Hugging Face hub"
 
 
 Source = IndexFiles | HubFiles

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import http.client
+import socket
 import ssl
 import time
 import urllib.error
@@ -11,7 +12,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from dialoscope.assets.asset import File
 
@@ -21,6 +22,10 @@ _CHUNK = 1 << 18
 _PAUSE = 0.5  # seconds before the second try; doubled before each further one
 _LONGEST_PAUSE = 10.0
 _WORTH_ANOTHER_TRY = (408, 425, 429, 500, 502, 503, 504)
+_LASTING = (
+    *(str, ssl.SSLCertVerificationError, socket.gaierror),
+    *(FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError),
+)
 _PAGE = 64 << 20  # no index page is longer than so many bytes
 
 
@@ -46,7 +51,11 @@ class Network:
         request = urllib.request.Request(plain, headers={"User-Agent": "dialoscope", **headers})  # noqa: S310
         if authorization:
             request.add_unredirected_header("Authorization", authorization)
-        return self._opener().open(request, timeout=self.timeout)
+        try:
+            return self._opener().open(request, timeout=self.timeout)
+        except urllib.error.HTTPError as refusal:
+            refusal.close()
+            raise
 
     def _opener(self) -> urllib.request.OpenerDirector:
         proxies = {"http": self.proxy, "https": self.proxy} if self.proxy else None
@@ -75,11 +84,13 @@ class Network:
             raise Unavailable(f"the certificates in {self.certificates} cannot be read ({error})") from None
 
 
-class Page(bytes):
-    """What a server answered, with its media type and the address it came from in the end."""
+class Page(NamedTuple):
+    """What a server answered."""
 
+    content: bytes
     media_type: str
     address: str
+    """Where it came from in the end."""
 
 
 def page(url: str, network: Network, accept: str = "*/*") -> Page:
@@ -88,10 +99,7 @@ def page(url: str, network: Network, accept: str = "*/*") -> Page:
     while True:
         try:
             with network.open(url, {"Accept": accept}) as response:
-                answer = Page(response.read(_PAGE))
-                answer.media_type = response.headers.get_content_type()
-                answer.address = response.url
-                return answer
+                return Page(response.read(_PAGE), response.headers.get_content_type(), response.url)
         except (OSError, http.client.HTTPException) as error:
             failures += 1
             if not _passing(error) or failures > network.retries:
@@ -105,6 +113,7 @@ def download(url: str, file: File, part: Path, network: Network, progress: Progr
     found = _completed(url, file, part, network, progress)
     if found != file.sha256 and resumed:  # what was there may be to blame: once more from the start
         part.unlink()
+        progress(-file.size)
         found = _completed(url, file, part, network, progress)
     if found != file.sha256:
         part.unlink()
@@ -129,6 +138,7 @@ def _completed(url: str, file: File, part: Path, network: Network, progress: Pro
             reason = _transferred(url, file, arrival, network)
             failures = 0 if arrival.size > before else failures + 1
             if failures > network.retries:
+                progress(-arrival.size)
                 raise Unavailable(f"{shown(url)}: {reason}")
             if arrival.size < file.size:
                 _rest(failures)
@@ -203,8 +213,7 @@ def _passing(error: Exception) -> bool:
     """Whether a fault may go away by itself."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code in _WORTH_ANOTHER_TRY
-    reason = getattr(error, "reason", error)
-    return not isinstance(reason, ssl.SSLCertVerificationError | FileNotFoundError | PermissionError | str)
+    return not isinstance(getattr(error, "reason", error), _LASTING)
 
 
 def _reason(error: Exception) -> str:

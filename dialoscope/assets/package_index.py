@@ -64,10 +64,16 @@ def places(settings: Mapping[str, str]) -> Places:
 
 def pip_settings() -> dict[str, str]:
     """Pip's settings from its files and the environment; from the environment alone where there is no pip."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our Python
-    if listed.returncode == 0:
+    # -P: a pip.py in the folder of the user's data is not pip
+    command = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "config", "list"]
+    try:
+        listed = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
         return _settings(listed.stdout.splitlines())
+    except (OSError, subprocess.CalledProcessError):
+        return _environment_settings()
+
+
+def _environment_settings() -> dict[str, str]:
     return {
         name.removeprefix("PIP_").lower().replace("_", "-"): value
         for name, value in os.environ.items()
@@ -82,13 +88,16 @@ def links(file: IndexFile, where: Places) -> Iterator[Link]:
     looks = [(_on_page, place) for place in where.pages] + [(_on_index, place) for place in where.indexes]
     for look_up, place in looks:
         try:
+            before = found
             for link in look_up(place, file, where.network):
                 found += 1
                 yield link
+            if found == before:
+                complaints.append(f"{shown(place)} has none")
         except Unavailable as problem:
             complaints.append(str(problem))
     if not found:
-        raise Unavailable("; ".join([f"{file.filename} is not on the package index", *complaints]))
+        raise Unavailable(f"{file.filename} was not found ({'; '.join(complaints) or 'nowhere to look'})")
 
 
 def _settings(lines: Sequence[str]) -> dict[str, str]:
@@ -151,7 +160,7 @@ def _with_password_of(index: str, target: urllib.parse.SplitResult) -> str:
 
 def _json_links(answer: Page) -> Iterator[Link]:
     try:
-        files: list[dict[str, Any]] = json.loads(answer)["files"]
+        files: list[dict[str, Any]] = json.loads(answer.content)["files"]
         for file in files:
             yield Link(str(file["url"]), str(file.get("hashes", {}).get("sha256", "")))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -160,7 +169,7 @@ def _json_links(answer: Page) -> Iterator[Link]:
 
 def _html_links(answer: Page) -> Iterator[Link]:
     anchors = _Anchors()
-    anchors.feed(answer.decode("utf-8", errors="replace"))
+    anchors.feed(answer.content.decode("utf-8", errors="replace"))
     for target in anchors.found:
         url, _, fragment = target.partition("#")
         stated = re.search(r"sha256=([0-9a-f]{64})", fragment)

@@ -19,9 +19,27 @@ def ready_folder() -> Path | None:
     return Path(chosen).expanduser().absolute() if chosen else None
 
 
+def place_of(name: str) -> Path:
+    """Where an asset of that name lies in the cache, once it is fetched."""
+    return cache_folder() / "assets" / name
+
+
 def offline() -> bool:
     """Whether `DIALOSCOPE_OFFLINE` forbids the network."""
-    return os.environ.get("DIALOSCOPE_OFFLINE", "").strip().lower() not in ("", "0", "no", "false", "off")
+    return switched_on("DIALOSCOPE_OFFLINE")
+
+
+def switched_on(variable: str) -> bool:
+    """Whether an environment variable says yes."""
+    return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
+
+
+def how_to_carry(name: str) -> str:
+    """What to do where an asset cannot be fetched, as part of a message."""
+    return (
+        f"fetch it where there is a network (dialoscope assets fetch {name}), copy its folder from there "
+        f"(dialoscope assets path {name}), and set DIALOSCOPE_ASSETS to the folder that holds the copy"
+    )
 
 
 def _platform_cache() -> Path:

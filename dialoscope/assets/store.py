@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 from dialoscope.assets.asset import Asset
 from dialoscope.assets.folder import damage, whole
-from dialoscope.assets.places import cache_folder, offline, ready_folder
+from dialoscope.assets.places import how_to_carry, offline, place_of, ready_folder
 from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.errors import AssetError
 
 
-class Verdict(NamedTuple):
-    """What a look at every byte of an asset found."""
+class Status(NamedTuple):
+    """How it stands with an asset on this machine."""
 
-    name: str
-    folder: Path
+    asset: Asset
+    folder: Path | None
+    """Where it lies, damaged or not; None where it is not there."""
     problem: str
-    """Empty where all is well."""
+    """What is wrong with it; empty where all is well, and where it is not there."""
 
 
 def locate(name: str) -> Path:
@@ -37,10 +38,14 @@ def fetch(names: Iterable[str]) -> list[Path]:
     return [locate(asset.name) for asset in [named(name) for name in names]]
 
 
-def verify(names: Iterable[str] = ()) -> list[Verdict]:
-    """Hash all files of assets and compare with the registry; of all that are there where none is named."""
-    chosen = [named(name) for name in names] or [asset for asset in ASSETS.values() if _folder(asset)]
-    return [_verdict(asset) for asset in chosen]
+def status(names: Iterable[str] = ASSETS) -> list[Status]:
+    """How it stands with assets, from a quick look."""
+    return [_status(named(name), hashes=False) for name in names]
+
+
+def verify(names: Iterable[str] = ASSETS) -> list[Status]:
+    """How it stands with assets, from a look at every byte of them."""
+    return [_status(named(name), hashes=True) for name in names]
 
 
 def remove(names: Iterable[str]) -> list[str]:
@@ -83,7 +88,7 @@ def _found(asset: Asset) -> Path | None:
                 f"{ready} is not the asset {asset.name}: {problem}. Copy it there again, or move it away."
             )
         return ready
-    place = cache_folder() / "assets" / asset.name
+    place = place_of(asset.name)
     return place if whole(asset, place) else None
 
 
@@ -97,9 +102,7 @@ def _fetched(asset: Asset) -> Path:
     if offline():
         raise AssetError(
             f"{asset.name} ({asset.about}) is not on this machine, and DIALOSCOPE_OFFLINE forbids fetching. "
-            f"Fetch it where there is a network (dialoscope assets fetch {asset.name}), copy its folder from "
-            f"there (dialoscope assets path {asset.name}), and set DIALOSCOPE_ASSETS to the folder that holds "
-            "the copy."
+            f"Unset it, or {how_to_carry(asset.name)}."
         )
     from dialoscope.assets import fetching  # urllib and the like are loaded only by those who fetch
 
@@ -108,12 +111,10 @@ def _fetched(asset: Asset) -> Path:
 
 def _folder(asset: Asset) -> Path | None:
     """Where an asset lies, damaged or not."""
-    place = cache_folder() / "assets" / asset.name
+    place = place_of(asset.name)
     return _ready(asset) or (place if place.is_dir() else None)
 
 
-def _verdict(asset: Asset) -> Verdict:
+def _status(asset: Asset, *, hashes: bool) -> Status:
     folder = _folder(asset)
-    if folder is None:
-        return Verdict(asset.name, cache_folder() / "assets" / asset.name, "it is not there")
-    return Verdict(asset.name, folder, damage(asset, folder, hashes=True))
+    return Status(asset, folder, damage(asset, folder, hashes=hashes) if folder else "")

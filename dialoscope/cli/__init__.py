@@ -1,6 +1,7 @@
 """The command line: each verb parses, calls the function of that name, and prints."""
 
 import io
+import os
 import signal
 import sys
 from typing import Annotated, NoReturn
@@ -8,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from dialoscope import __version__
+from dialoscope.cli.assets import assets
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
 from dialoscope.cli.score import score
@@ -25,6 +27,7 @@ app = typer.Typer(
 )
 for verb in (score, show, verify, lint, metrics):
     app.command()(verb)
+app.add_typer(assets, name="assets")
 
 
 def _version(wanted: bool) -> None:
@@ -38,8 +41,12 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Never touch the network; use what is on this machine.")
+    ] = False,
 ) -> None:
-    pass
+    if offline:
+        os.environ.update(DIALOSCOPE_OFFLINE="1", HF_HUB_OFFLINE="1")
 
 
 def main() -> None:
