@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dialoscope.assets import cache_folder
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.progress import bar, notice
@@ -162,13 +163,8 @@ def _limit() -> int:
     return int(text) if text else LIMIT
 
 
-def _folder() -> Path:
-    folder = os.environ.get("DIALOSCOPE_CACHE")
-    return Path(folder) if folder else Path.home() / ".cache" / "dialoscope"
-
-
 def _path() -> Path:
-    return _folder() / "scores.sqlite"
+    return cache_folder() / "scores.sqlite"
 
 
 class _Memory:

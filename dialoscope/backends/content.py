@@ -1,0 +1,75 @@
+"""A hash of what files hold, so that a changed file of the same name is never taken for the old one."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from dialoscope.assets import cache_folder
+
+_NOTED = 2**26
+"""Bytes from which on the hash is noted on the disk, since reading them takes a while."""
+
+
+class _Version(NamedTuple):
+    """A file as it is now: where size and time are the same, so is the content."""
+
+    path: str
+    size: int
+    changed: int
+
+
+def content_hash(files: Iterable[Path]) -> str:
+    """A hash of the content of these files, in this order; worked out again only for files that changed."""
+    return _hashed(tuple(_version(path) for path in files))
+
+
+def _version(path: Path) -> _Version:
+    state = path.stat()
+    return _Version(str(path), state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _hashed(files: tuple[_Version, ...]) -> str:
+    noted = cache_folder() / "hashes" / _hash_of(repr(files).encode("utf-8", "surrogatepass"))
+    if sum(file.size for file in files) < _NOTED:
+        return _read(files)
+    found = _note(noted)
+    if not found:
+        found = _read(files)
+        with suppress(OSError):  # a note that cannot be kept is no harm
+            _write(noted, found)
+    return found
+
+
+def _hash_of(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
+
+
+def _read(files: tuple[_Version, ...]) -> str:
+    total = blake2b(digest_size=16)
+    for file in files:
+        total.update(f"{file.size};".encode())
+        with Path(file.path).open("rb") as opened:
+            while block := opened.read(2**20):
+                total.update(block)
+    return total.hexdigest()
+
+
+def _note(path: Path) -> str:
+    """The hash that was noted, with a check of its own; empty where there is none that is sound."""
+    with suppress(OSError):
+        found, _, check = path.read_text("ascii", "replace").partition(" ")
+        if check == _hash_of(found.encode("utf-8", "replace")):
+            return found
+    return ""
+
+
+def _write(path: Path, found: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"unfinished-{uuid4().hex}")
+    beside.write_text(f"{found} {_hash_of(found.encode())}", "ascii")
+    beside.replace(path)
