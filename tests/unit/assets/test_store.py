@@ -1,0 +1,171 @@
+"""Where assets are looked for, and what is said about them."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from dialoscope import assets
+from dialoscope.assets import catalogue
+from dialoscope.assets.places import cache_folder, offline, ready_folder
+from dialoscope.errors import AssetError
+
+
+def put(folder, name, manifest=True):
+    """Files of the right sizes, for those who look at sizes only."""
+    asset = assets.ASSETS[name]
+    for file in asset.files:
+        path = folder / name / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as stream:
+            stream.truncate(file.size)
+    if manifest:
+        (folder / name / "asset.json").write_text(json.dumps({"fingerprint": asset.fingerprint}))
+    return folder / name
+
+
+def test_the_cache_lies_where_the_platform_keeps_such_things(monkeypatch, tmp_path):
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.delenv("DIALOSCOPE_CACHE")
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache_folder() == Path("/home/me/.cache/dialoscope")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/mine")
+    assert cache_folder() == Path("/var/mine/dialoscope")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_folder() == Path("/home/me/.cache/dialoscope")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert cache_folder() == Path("/home/me/Library/Caches/dialoscope")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", "/users/me/local")
+    assert cache_folder() == Path("/users/me/local/dialoscope")
+    monkeypatch.setenv("DIALOSCOPE_CACHE", "~/c")
+    assert cache_folder() == Path("/home/me/c")
+
+
+def test_without_a_home_it_is_said_what_to_set(monkeypatch):
+    monkeypatch.delenv("DIALOSCOPE_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError))
+    with pytest.raises(AssetError, match=r"No home folder is known\. Set DIALOSCOPE_CACHE to a folder"):
+        cache_folder()
+
+
+@pytest.mark.parametrize(
+    ("value", "meant"), [("1", True), ("yes", True), ("0", False), ("", False), ("No", False)]
+)
+def test_offline_is_what_people_write(monkeypatch, value, meant):
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", value)
+    assert offline() is meant
+
+
+def test_the_users_folder_goes_before_the_cache(monkeypatch, tmp_path):
+    cached = put(cache_folder() / "assets", "minilm")
+    assert assets.locate("minilm") == cached
+    assert ready_folder() is None
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
+    assert assets.locate("minilm") == cached
+    ready = put(tmp_path / "lab", "minilm", manifest=False)
+    assert assets.locate("minilm") == assets.present("minilm") == ready
+    assert assets.fetch(["minilm", "minilm"]) == [ready, ready]
+
+
+def test_what_is_nowhere_is_fetched():
+    with pytest.raises(AssetError, match=r"minilm could not be fetched:\n.*Connection refused"):
+        assets.locate("minilm")
+
+
+def test_a_users_folder_with_other_content_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path))
+    folder = put(tmp_path, "minilm")
+    (folder / "vocab.txt").write_text("a")
+    with pytest.raises(AssetError) as told:
+        assets.locate("minilm")
+    assert str(told.value) == (
+        f"{folder} is not the asset minilm: vocab.txt has 1 bytes, but should have 231,508. "
+        "Copy it there again, or move it away."
+    )
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(AssetError, match=r"vocab\.txt is missing"):
+        assets.locate("minilm")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "told"),
+    [
+        ("{", "asset.json cannot be read"),
+        ("[]", "cannot be read"),
+        ('{"fingerprint": "1"}', "it is of another version"),
+    ],
+)
+def test_a_manifest_of_something_else_is_not_believed(monkeypatch, tmp_path, manifest, told):
+    cached = put(cache_folder() / "assets", "minilm")
+    (cached / "asset.json").write_text(manifest)
+    assert assets.present("minilm") is None
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(cached.parent))
+    with pytest.raises(AssetError, match=told):
+        assets.present("minilm")
+
+
+def test_a_cached_folder_without_a_manifest_is_not_believed():
+    put(cache_folder() / "assets", "minilm", manifest=False)
+    assert assets.present("minilm") is None
+
+
+def test_unknown_names_are_told_with_a_guess():
+    with pytest.raises(AssetError, match=r"There is no asset 'mini-lm'\. Did you mean 'minilm'\?"):
+        assets.locate("mini-lm")
+    with pytest.raises(AssetError, match=r"There is no asset 'xyz'\. There are: smollm2, minilm, mpnet, "):
+        assets.fingerprint("xyz")
+    with pytest.raises(
+        AssetError, match=r"There is no suite of assets 'defaults'\. Did you mean 'default'\?"
+    ):
+        assets.suite("defaults")
+
+
+def test_suites_are_what_they_say():
+    assert assets.suite("default") == ["smollm2", "minilm", "glove-50d", "wordnet"]
+    assert assets.suite("data") == ["snli", "chitchat", "movie-dialogues"]
+
+
+def test_the_fingerprint_is_of_the_content_and_of_nothing_else(monkeypatch, tmp_path):
+    before = assets.fingerprint("minilm")
+    assert len(before) == 64
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "elsewhere"))
+    assert assets.fingerprint("minilm") == before
+    assert len({assets.fingerprint(name) for name in assets.ASSETS}) == len(assets.ASSETS)
+
+
+def test_verify_looks_at_every_byte(monkeypatch, tmp_path):
+    cached = put(cache_folder() / "assets", "movie-dialogues")
+    (quick,) = assets.status(["movie-dialogues"])
+    assert (quick.folder, quick.problem) == (cached, "")
+    (thorough,) = assets.verify(["movie-dialogues"])
+    assert "the SHA-256 of moviedialog.csv is " in thorough.problem
+    assert thorough.problem.endswith(
+        "but should be bc95e2afac986b03cc9fd9dbb6271b434c8ff322460f8a7305dfd28c399cc181"
+    )
+    sound, damaged = catalogue.verdict()
+    assert sound == []
+    assert damaged[0].endswith(
+        "dialoscope assets remove movie-dialogues && dialoscope assets fetch movie-dialogues"
+    )
+    shutil.move(cached.parent, tmp_path / "lab")
+    assert catalogue.verdict() == (["No asset is here."], [])
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
+    (complaint,) = catalogue.verdict(["movie-dialogues"]).damaged
+    assert complaint.endswith(
+        f"Copy it to {tmp_path / 'lab' / 'movie-dialogues'} again, or move that folder away."
+    )
+
+
+def test_removing_leaves_the_users_folder_alone(monkeypatch, tmp_path):
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
+    ready = put(tmp_path / "lab", "minilm")
+    put(cache_folder() / "assets", "mpnet")
+    assert assets.remove(["minilm", "mpnet"]) == ["mpnet"]
+    assert assets.present("minilm") == ready
+    assert assets.present("mpnet") is None
