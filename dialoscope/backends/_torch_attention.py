@@ -1,6 +1,6 @@
 """Attention over a pack: each token sees those before it in its own node and in the nodes above."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -8,27 +8,19 @@ import numpy as np
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from dialoscope.backends.packing import Node, Pack, seen
+from dialoscope.backends._torch_device import gpu_kernels
+from dialoscope.backends.packing import Pack, Span
 
 LONGEST_MASKED = 1024
 """A longer tree is computed node by node, since its mask would cost more than it saves."""
 
 
-class _Masked(NamedTuple):
-    """A whole tree at once."""
+class _Part(NamedTuple):
+    """Tokens computed at once and the keys they see, those up to themselves where there is no mask."""
 
-    begin: int
-    end: int
-    mask: torch.Tensor | None  # None: a single line, in which every token sees all before it
-
-
-class _Alone(NamedTuple):
-    """A node at once."""
-
-    begin: int
-    end: int
-    keys: torch.Tensor
-    mask: torch.Tensor
+    tokens: slice
+    keys: slice | torch.Tensor
+    mask: torch.Tensor | None
 
 
 class TreeAttention:
@@ -41,15 +33,15 @@ class TreeAttention:
         self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float
     ) -> torch.Tensor:
         """From (tokens, heads, dims) each, where keys and values may have fewer heads, to the same."""
-        if self._device.type == "cuda" and self._dtype in (torch.float16, torch.bfloat16):
-            return self._flash(query, key, value, scale)
+        if kernels := gpu_kernels(self._device):
+            attended: torch.Tensor = kernels.attend(query, key, value, self._tree_ends, scale)
+            return attended
         out = torch.empty_like(query)
         for part in self._parts:
-            keys = slice(part.begin, part.end) if isinstance(part, _Masked) else part.keys
-            out[part.begin : part.end] = scaled_dot_product_attention(
-                query[part.begin : part.end].transpose(0, 1)[None],
-                key[keys].transpose(0, 1)[None],
-                value[keys].transpose(0, 1)[None],
+            out[part.tokens] = scaled_dot_product_attention(
+                query[part.tokens].transpose(0, 1)[None],
+                key[part.keys].transpose(0, 1)[None],
+                value[part.keys].transpose(0, 1)[None],
                 attn_mask=part.mask,
                 is_causal=part.mask is None,
                 scale=scale,
@@ -57,80 +49,38 @@ class TreeAttention:
             )[0].transpose(0, 1)
         return out
 
-    def _flash(
-        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float
-    ) -> torch.Tensor:
-        """Every node is a sequence of its own, with the keys of all that it sees."""
-        spans = self._spans
-        found = torch.ops.aten._flash_attention_forward(
-            query,
-            key[spans.keys],
-            value[spans.keys],
-            spans.of_queries,
-            spans.of_keys,
-            spans.most_queries,
-            spans.most_keys,
-            0.0,
-            True,
-            False,
-            scale=scale,
+    @cached_property
+    def _tree_ends(self) -> torch.Tensor:
+        """For each token where what sees it ends, and where its tree begins, (2, tokens)."""
+        begins = np.repeat(
+            [tree.begin for tree in self.pack.trees], [tree.end - tree.begin for tree in self.pack.trees]
         )
-        out: torch.Tensor = found[0]
-        return out
+        both = np.stack([self.pack.ends, begins]).astype(np.int32)
+        return torch.from_numpy(both).to(self._device, non_blocking=True)
 
     @cached_property
-    def _parts(self) -> list[_Masked | _Alone]:
-        parts: list[_Masked | _Alone] = []
-        for tree in self.pack.trees:
-            nodes = [self.pack.nodes[place] for place in tree]
-            begin, end = nodes[0].begin, nodes[-1].end
-            if len(nodes) == 1:
-                parts.append(_Masked(begin, end, None))
-            elif end - begin <= LONGEST_MASKED:
-                parts.append(_Masked(begin, end, self._tree_mask(tree, nodes)))
-            else:
-                parts.extend(self._alone(node) for node in nodes)
-        return parts
+    def _parts(self) -> list[_Part]:
+        return [part for tree in self.pack.trees for part in self._of_tree(tree)]
 
-    def _tree_mask(self, tree: range, nodes: Sequence[Node]) -> torch.Tensor:
-        sees = np.eye(len(nodes), dtype=bool)
-        for place, node in enumerate(nodes):
-            sees[place, [above - tree.start for above in node.above]] = True
-        owner = np.repeat(np.arange(len(nodes)), [node.end - node.begin for node in nodes])
-        return self._mask(np.tril(sees[owner[:, None], owner]))
+    def _of_tree(self, tree: Span) -> Iterator[_Part]:
+        whole = slice(tree.begin, tree.end)
+        ends = self.pack.ends[whole]
+        if (ends == tree.end).all():  # a single line
+            yield _Part(whole, whole, None)
+        elif len(ends) <= LONGEST_MASKED:
+            places = np.arange(tree.begin, tree.end)
+            yield _Part(whole, whole, self._mask(np.tril(places[:, None] < ends)))
+        else:
+            for node in self.pack.nodes:
+                if tree.begin <= node.begin < tree.end:
+                    yield self._of_node(node)
 
-    def _alone(self, node: Node) -> _Alone:
-        keys = seen(self.pack, node)
+    def _of_node(self, node: Span) -> _Part:
+        line = self.pack.line(node)
         length = node.end - node.begin
-        allowed = np.tril(np.ones((length, len(keys)), bool), len(keys) - length)
-        return _Alone(node.begin, node.end, torch.from_numpy(keys).to(self._device), self._mask(allowed))
+        mask = self._mask(np.tri(length, len(line), len(line) - length, bool))
+        return _Part(slice(*node), torch.from_numpy(line).to(self._device), mask)
 
     def _mask(self, allowed: np.ndarray) -> torch.Tensor:
         """To be added to the logits, ready made, so that no layer has to turn truths into numbers."""
         return torch.where(torch.from_numpy(allowed), 0.0, -torch.inf).to(self._device, self._dtype)
-
-    @cached_property
-    def _spans(self) -> "_Spans":
-        nodes = self.pack.nodes
-        keys = [seen(self.pack, node) for node in nodes]
-        queries = np.array([node.end - node.begin for node in nodes])
-        seen_keys = np.array([len(some) for some in keys])
-        return _Spans(
-            torch.from_numpy(np.concatenate(keys)).to(self._device, non_blocking=True),
-            _starts(queries).to(self._device, non_blocking=True),
-            _starts(seen_keys).to(self._device, non_blocking=True),
-            int(queries.max()),
-            int(seen_keys.max()),
-        )
-
-
-class _Spans(NamedTuple):
-    keys: torch.Tensor
-    of_queries: torch.Tensor
-    of_keys: torch.Tensor
-    most_queries: int
-    most_keys: int
-
-
-def _starts(lengths: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))

@@ -1,6 +1,9 @@
 """Which device computes, how precisely, and what to do when its memory runs out."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import TypeVar
 
 import torch
@@ -38,6 +41,17 @@ def torch_dtype(dtype: str) -> torch.dtype:
     return found
 
 
+@cache
+def gpu_kernels(device: torch.device) -> ModuleType | None:
+    """Our own steps for this device; none on a processor, and none where Triton is not installed."""
+    if device.type != "cuda":
+        return None
+    try:
+        return import_module("dialoscope.backends._torch_kernels")
+    except ImportError:
+        return None
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether less at once would have worked."""
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
@@ -53,11 +67,15 @@ def halving(work: Callable[[int], Iterator[B]], budget: int, least: int) -> Iter
     while True:
         try:
             yield from work(budget)
-        except Exception as error:
-            if not out_of_memory(error) or budget <= least:
-                raise
-            budget //= 2
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
-        else:
             return
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            if budget <= least:
+                raise BackendError(
+                    f"Memory runs out even with {budget} tokens at once. Take a smaller model or window, or a "
+                    "device with more memory."
+                ) from error
+        budget = max(budget // 2, least)
+        if torch.cuda.is_available():  # only now, when no error holds on to what filled it
+            torch.cuda.empty_cache()

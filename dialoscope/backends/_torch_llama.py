@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from torch.nn.functional import linear, rms_norm, silu
 
 from dialoscope.backends._torch_attention import TreeAttention
+from dialoscope.backends._torch_device import gpu_kernels
 
 
 class _Layer(NamedTuple):
@@ -25,6 +26,13 @@ class _Layer(NamedTuple):
     before_gate: torch.Tensor
     gate_up: torch.Tensor
     down: torch.Tensor
+
+
+class _Turn(NamedTuple):
+    """Cosines and sines of each position, (tokens, dims / 2), in float32."""
+
+    cosine: torch.Tensor
+    sine: torch.Tensor
 
 
 def fits(config: Mapping[str, Any], folder: Path) -> bool:
@@ -71,8 +79,9 @@ class Llama:
         turn = self._rotation(positions)
         for layer in self.layers:
             stream += self._attended(layer, self._normed(stream, layer.before_attention), turn, attention)
-            gate, up = linear(self._normed(stream, layer.before_gate), layer.gate_up).chunk(2, dim=-1)
-            stream += linear(silu(gate).mul_(up), layer.down)
+            stream += linear(
+                _gated(linear(self._normed(stream, layer.before_gate), layer.gate_up)), layer.down
+            )
         return self._normed(stream, self.last)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -83,7 +92,7 @@ class Llama:
         return rms_norm(stream, weight.shape, weight, self.epsilon)
 
     def _attended(
-        self, layer: _Layer, stream: torch.Tensor, turn: torch.Tensor, attention: TreeAttention
+        self, layer: _Layer, stream: torch.Tensor, turn: "_Turn", attention: TreeAttention
     ) -> torch.Tensor:
         joined = linear(stream, layer.query_key_value).view(len(stream), -1, self.dims)
         turned, value = joined.split([self.heads + self.key_heads, self.key_heads], dim=1)
@@ -91,13 +100,10 @@ class Llama:
         found = attention(query, key, value, self.dims**-0.5)
         return linear(found.flatten(1), layer.attended)
 
-    def _rotation(self, positions: torch.Tensor) -> torch.Tensor:
-        """Cosines and sines of each position, (tokens, 1, 2 × dims)."""
+    def _rotation(self, positions: torch.Tensor) -> "_Turn":
         half = torch.arange(0, self.dims, 2, device=positions.device, dtype=torch.float32)
         angles = positions[:, None].float() / self.theta ** (half / self.dims)
-        cosine, sine = angles.cos(), angles.sin()
-        both = torch.cat([cosine, cosine, -sine, sine], dim=-1)
-        return both[:, None].to(self.embedding.dtype)
+        return _Turn(angles.cos(), angles.sin())
 
 
 def _layer(taken: Any, name: str) -> _Layer:  # noqa: ANN401
@@ -111,7 +117,19 @@ def _layer(taken: Any, name: str) -> _Layer:  # noqa: ANN401
     )
 
 
-def _turned(heads: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:
+def _turned(heads: torch.Tensor, turn: _Turn) -> torch.Tensor:
     """Rotary positions: each half of a head is turned against the other."""
-    cosine, sine = turn.chunk(2, dim=-1)
-    return torch.addcmul(heads * cosine, heads.roll(heads.shape[-1] // 2, -1), sine)
+    if kernels := gpu_kernels(heads.device):
+        kernels.turn(heads, *turn)
+        return heads
+    cosine, sine = (part[:, None].to(heads.dtype) for part in turn)
+    one, other = heads.chunk(2, dim=-1)
+    return torch.cat([one * cosine - other * sine, other * cosine + one * sine], dim=-1)
+
+
+def _gated(gate_up: torch.Tensor) -> torch.Tensor:
+    if kernels := gpu_kernels(gate_up.device):
+        passed: torch.Tensor = kernels.gated(gate_up)
+        return passed
+    gate, up = gate_up.chunk(2, dim=-1)
+    return silu(gate).mul_(up)

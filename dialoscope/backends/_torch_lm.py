@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from dialoscope.backends import _torch_llama
 from dialoscope.backends._tokens import Words, vocabulary
 from dialoscope.backends._torch_attention import TreeAttention
-from dialoscope.backends._torch_device import chosen_device, halving, torch_dtype
+from dialoscope.backends._torch_device import chosen_device, gpu_kernels, halving, torch_dtype
 from dialoscope.backends.base import Continuation, Generation
 from dialoscope.backends.models import model_folder
 from dialoscope.backends.packing import Pack, Piece, cut, packed
@@ -24,8 +24,9 @@ from dialoscope.tally import Floats
 if TYPE_CHECKING:
     from dialoscope.backends.language_model import TransformerLanguageModel
 
-TEXTS_AT_ONCE = 8192
-"""Texts planned together, while the tokens of the next are made: enough to share what they begin with."""
+FIRST_TEXTS, MOST_TEXTS = 512, 8192
+"""Texts planned together while the tokens of the next are made: few at first, so that computing begins early,
+then twice as many each time, so that few trees are cut."""
 
 BUDGET = {"cpu": 1024, "cuda": 32768}
 """Tokens in a pack. On a processor what passes between layers then stays in its cache."""
@@ -89,7 +90,7 @@ class Engine:
     ) -> Iterator[tuple[int, Floats]]:
         """For each text, its place and the log-probabilities of its tokens, in the order they are ready."""
         order = sorted(range(len(texts)), key=lambda place: texts[place].prefix)
-        parts = [order[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(order), TEXTS_AT_ONCE)]
+        parts = list(_growing(order))
         with ThreadPoolExecutor(1) as ahead:
             waiting = [ahead.submit(self._pieces, [texts[place] for place in part]) for part in parts[:1]]
             for part, after in pairwise([*parts, []]):
@@ -139,7 +140,7 @@ class Engine:
         at_once = LOGITS_AT_ONCE.get(self.device.type, LOGITS_AT_ONCE["cpu"])
         return torch.cat(
             [
-                -cross_entropy(self.decoder.logits(hidden[rows]).float(), wanted, reduction="none")
+                _log_probability(self.decoder.logits(hidden[rows]), wanted)
                 for rows, wanted in zip(sources.split(at_once), targets.split(at_once), strict=True)
             ]
         )
@@ -149,6 +150,21 @@ class Engine:
         from dialoscope.backends._torch_generation import Writer
 
         return Writer.of(self).write(prompts, how)
+
+
+def _log_probability(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """In float32, however precise the logits are."""
+    if kernels := gpu_kernels(logits.device):
+        found: torch.Tensor = kernels.log_probability(logits, targets)
+        return found
+    return -cross_entropy(logits.float(), targets, reduction="none")
+
+
+def _growing(order: Sequence[int]) -> Iterator[Sequence[int]]:
+    begin, size = 0, FIRST_TEXTS
+    while begin < len(order):
+        yield order[begin : begin + size]
+        begin, size = begin + size, min(2 * size, MOST_TEXTS)
 
 
 def _joined(

@@ -12,12 +12,13 @@ import numpy as np
 import torch
 
 from dialoscope.backends._torch_attention import TreeAttention
-from dialoscope.backends.packing import Piece, packed, seen
+from dialoscope.backends.packing import Piece, packed
 from dialoscope.errors import BackendError
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
 
+from safetensors import SafetensorError
 from transformers import AttentionInterface, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging as their_logging
 
@@ -42,11 +43,22 @@ def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTr
     """A model with its head, ready to be asked; no code of the folder is run."""
     try:
         with quiet():
-            model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-                folder, dtype=dtype, local_files_only=True, trust_remote_code=False, use_safetensors=True
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=dtype,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
             )
-    except (OSError, ValueError, KeyError, RuntimeError) as wrong:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as wrong:
         raise BackendError(f"{folder} cannot be loaded as a language model: {wrong}") from wrong
+    model: PreTrainedModel = loaded[0]
+    lacking = sorted(loaded[1]["missing_keys"])
+    if lacking:  # transformers would make these up by chance
+        raise BackendError(
+            f"{folder} is no whole language model: it lacks {len(lacking)} weights, such as {lacking[0]}."
+        )
     model.eval()
     model.to(device)  # type: ignore[arg-type]
     return model
@@ -58,7 +70,12 @@ def packable_or_plain(
     """In packs if that gives the model's own numbers, which is tried; else one text at a time."""
     model = load_causal(folder, device, dtype)
     plain, in_packs = Plain(model), Packed(model)
-    if config.get("sliding_window") or not _takes_trees(model):
+    if not _causal(plain):
+        raise BackendError(
+            f"{folder} holds a model that also reads what follows a word, so it cannot say how likely a text is. "
+            "Name a causal language model."
+        )
+    if _looks_back_so_far(model) or not _takes_trees(model):
         return plain
     return in_packs if _alike(plain, in_packs, device, dtype) else plain
 
@@ -97,14 +114,18 @@ class Plain:
 
     def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
         """The logits of each token; `logits` has nothing left to do."""
-        self.model.set_attn_implementation("sdpa" if self.model._supports_sdpa else "eager")
         pack = attention.pack
         rows = []
         for node in pack.nodes:
-            line = torch.from_numpy(seen(pack, node)).to(ids.device)
-            found = self.model(input_ids=ids[line][None], use_cache=False).logits[0]
-            rows.append(found[-(node.end - node.begin) :])
+            line = torch.from_numpy(pack.line(node)).to(ids.device)
+            rows.append(self.read(ids[line][None])[-(node.end - node.begin) :])
         return torch.cat(rows)
+
+    def read(self, line: torch.Tensor) -> torch.Tensor:
+        """The logits of each token of a line, by nothing but transformers."""
+        self.model.set_attn_implementation("sdpa" if self.model._supports_sdpa else "eager")
+        out: torch.Tensor = self.model(input_ids=line, use_cache=False).logits[0]
+        return out
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """They are there already."""
@@ -129,6 +150,31 @@ def _read_with_trees(
 AttentionInterface.register(_TREES, _read_with_trees)
 
 
+def _causal(plain: Plain) -> bool:
+    """Whether what a model says of a token is the same whatever follows it."""
+    first, other = _some_tokens(plain.model, 2)
+    with torch.inference_mode(), quiet():
+        one, two = (
+            plain.read(torch.tensor([line], device=plain.model.device))[:-1]
+            for line in (first, (*first[:-1], other[0]))
+        )
+    return bool(torch.allclose(one, two, rtol=1e-3, atol=1e-3))
+
+
+def _looks_back_so_far(model: PreTrainedModel) -> bool:
+    """Whether a token sees only so many before it, which a short trial would not show."""
+    config = model.config.get_text_config()
+    kinds = set(getattr(config, "layer_types", None) or ())
+    if kinds:
+        return kinds != {"full_attention"}
+    return bool(getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None))
+
+
+def _some_tokens(model: PreTrainedModel, lines: int) -> list[tuple[int, ...]]:
+    size = model.config.get_text_config().vocab_size
+    return [tuple(line) for line in np.random.default_rng(0).integers(0, size, size=(lines, 9)).tolist()]
+
+
 def _takes_trees(model: PreTrainedModel) -> bool:
     try:
         with quiet():
@@ -140,8 +186,7 @@ def _takes_trees(model: PreTrainedModel) -> bool:
 
 def _alike(plain: Plain, in_packs: Packed, device: torch.device, dtype: torch.dtype) -> bool:
     """Whether a small tree read as a pack has the logits of its lines read one by one."""
-    some = np.random.default_rng(0).integers(0, plain.model.config.vocab_size, size=(3, 9)).tolist()
-    trunk, left, right = map(tuple, some)
+    trunk, left, right = _some_tokens(plain.model, 3)
     pieces = [Piece(trunk, left), Piece(trunk, right), Piece((*trunk, *left), right)]
     (pack,) = packed(pieces, 1000)
     ids, positions = (torch.from_numpy(numbers).to(device) for numbers in (pack.ids, pack.positions))

@@ -81,19 +81,27 @@ class TransformerLanguageModel:
         found = remembered(
             who,
             keys,
-            lambda places: _engine(this).log_probabilities([texts[place] for place in places], places),
+            lambda places: this._engine.log_probabilities([texts[place] for place in places], places),
             what=f"Reading with {self.model}",
         )
         return [values.astype(float) for values in found]
 
     def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
         """`how.samples` texts for each prompt, without the prompt; the same for a seed in any batch."""
-        return _engine(self.settled()).generate(prompts, how)
+        return self.settled()._engine.generate(prompts, how)
+
+    @property
+    def _engine(self) -> "Engine":
+        return _loaded(self, self.device, self.budget, self.fingerprint)
 
 
 @lru_cache(maxsize=2)
-def _engine(description: TransformerLanguageModel) -> "Engine":
-    """The weights, loaded once for each description and process, however often the description is copied."""
+def _loaded(description: TransformerLanguageModel, device: str, budget: int, fingerprint: str) -> "Engine":
+    """The weights, loaded once for each description and process, however often the description is copied.
+
+    Device and budget are told apart here, though descriptions that differ in nothing else are equal; and what
+    is in the folder: once it was changed, the old weights must not answer for the new.
+    """
     side = import_torch_side("_torch_lm", f"The language model {description.model}")
     loaded: Engine = side.Engine(description)
     return loaded

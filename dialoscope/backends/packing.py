@@ -24,24 +24,26 @@ class Piece(NamedTuple):
     tokens: tuple[int, ...]
 
 
-class Node(NamedTuple):
+class Span(NamedTuple):
     """A run of tokens in a pack."""
 
     begin: int
     end: int
-    above: tuple[int, ...]
-    """The nodes that it continues, from the root down, by their place in the pack."""
 
 
 @dataclass
 class Pack:
-    """Whole trees, one after the other, and where in them tokens are scored."""
+    """Whole trees, one after the other, and where in them tokens are scored.
+
+    What hangs below a node follows it at once, so that a token is seen by those that follow it up to the end
+    of what hangs below its node: token k by token q if k <= q < ends[k].
+    """
 
     ids: Ints
     positions: Ints
-    nodes: list[Node]
-    trees: list[range]
-    """The nodes of each tree."""
+    ends: Ints
+    trees: list[Span]
+    nodes: list[Span]
     sources: Ints
     """Where the model has read all that stands before a scored token."""
     targets: Ints
@@ -53,6 +55,11 @@ class Pack:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def line(self, node: Span) -> Ints:
+        """What the last token of a node sees: all tokens above it, and the node's own."""
+        above = np.flatnonzero(self.ends[: node.begin] > node.begin)
+        return np.concatenate([above, np.arange(node.begin, node.end)])
 
 
 def cut(prefix: Sequence[int], tokens: Sequence[int], start: Sequence[int], window: int) -> list[Piece]:
@@ -114,18 +121,21 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
     for prefix in sorted(by_prefix):
         while line and not _continues(prefix, tree.prefixes[line[-1]]):
             line.pop()
-        if not line and tree.prefixes:
+        if not line and tree.pieces:
             yield tree
             tree = _Tree()
-        _grow(tree, line, prefix)
+        below = False  # whether the line ends with this prefix already
         for place in by_prefix[prefix]:
-            if tree.pieces and tree.size + len(pieces[place].tokens) > budget:
+            more = len(pieces[place].tokens) - 1 + (0 if below else _growth(tree, line, prefix))
+            if tree.pieces and tree.size + more > budget:
                 yield tree
-                tree, line = _Tree(), []
+                tree, line, below = _Tree(), [], False
+            if not below:
                 _grow(tree, line, prefix)
+                below = True
             tree.pieces.append((place, line[-1]))
             tree.size += len(pieces[place].tokens) - 1
-    if tree.prefixes:
+    if tree.pieces:
         yield tree
 
 
@@ -133,12 +143,16 @@ def _continues(prefix: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return len(other) >= WORTH_SHARING and prefix[: len(other)] == other
 
 
+def _growth(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
+    """How many tokens of a prefix are new below the last of the line."""
+    return len(prefix) - (len(tree.prefixes[line[-1]]) if line else 0)
+
+
 def _grow(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> None:
     """Put a prefix below the last of the line."""
-    parent = line[-1] if line else -1
+    tree.size += _growth(tree, line, prefix)
     tree.prefixes.append(prefix)
-    tree.parents.append(parent)
-    tree.size += len(prefix) - (len(tree.prefixes[parent]) if line else 0)
+    tree.parents.append(line[-1] if line else -1)
     line.append(len(tree.prefixes) - 1)
 
 
@@ -156,39 +170,48 @@ class _Layout:
     pieces: Sequence[Piece]
     ids: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    trees: list[range] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    """Of each node, in tokens."""
+    trees: list[Span] = field(default_factory=list)
+    nodes: list[Span] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
     placed: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
 
     def add(self, tree: _Tree) -> None:
-        """Prefixes with what is new in each, then the pieces."""
-        first = len(self.nodes)
-        of_prefix: list[int] = []
-        for prefix, parent in zip(tree.prefixes, tree.parents, strict=True):
+        """Each prefix with what is new in it, its pieces, and then the prefixes that continue it."""
+        begin, line = len(self.ids), list[tuple[int, int]]()  # prefixes that may go on, and their nodes
+        below: dict[int, list[int]] = {}
+        for piece, above in tree.pieces:
+            below.setdefault(above, []).append(piece)
+        for place, (prefix, parent) in enumerate(zip(tree.prefixes, tree.parents, strict=True)):
+            while line and line[-1][0] != parent:
+                self.ends[line.pop()[1]] = len(self.ids)
             known = len(tree.prefixes[parent]) if parent >= 0 else 0
-            above = (*self.nodes[of_prefix[parent]].above, of_prefix[parent]) if parent >= 0 else ()
-            of_prefix.append(self._node(prefix[known:], known, above))
-        for place, prefix_place in tree.pieces:
-            self._score(place, of_prefix[prefix_place], len(tree.prefixes[prefix_place]))
-        self.trees.append(range(first, len(self.nodes)))
+            line.append((place, self._node(prefix[known:], known)))
+            last = len(self.ids) - 1
+            for piece in below.get(place, ()):
+                self._score(piece, last, len(prefix))
+        for _, node in line:
+            self.ends[node] = len(self.ids)
+        self.trees.append(Span(begin, len(self.ids)))
 
-    def _node(self, tokens: Sequence[int], position: int, above: tuple[int, ...]) -> int:
+    def _node(self, tokens: Sequence[int], position: int) -> int:
         begin = len(self.ids)
         self.ids.extend(tokens)
         self.positions.extend(range(position, position + len(tokens)))
-        self.nodes.append(Node(begin, len(self.ids), above))
+        self.nodes.append(Span(begin, len(self.ids)))
+        self.ends.append(len(self.ids))
         return len(self.nodes) - 1
 
-    def _score(self, place: int, below: int, position: int) -> None:
+    def _score(self, place: int, last: int, position: int) -> None:
         """A piece: its first token is told by the end of its prefix, its last one is only asked for."""
         tokens = self.pieces[place].tokens
-        self.sources.append(self.nodes[below].end - 1)
+        self.sources.append(last)
+        self.sources.extend(range(len(self.ids), len(self.ids) + len(tokens) - 1))
         if len(tokens) > 1:
-            node = self._node(tokens[:-1], position, (*self.nodes[below].above, below))
-            self.sources.extend(range(self.nodes[node].begin, self.nodes[node].end))
+            self._node(tokens[:-1], position)
         self.targets.extend(tokens)
         self.placed.append(place)
         self.lengths.append(len(tokens))
@@ -199,10 +222,5 @@ class _Layout:
             np.array(numbers, np.int64)
             for numbers in (self.ids, self.positions, self.sources, self.targets, self.lengths)
         )
-        return Pack(ids, positions, self.nodes, self.trees, sources, targets, self.placed, lengths)
-
-
-def seen(pack: Pack, node: Node) -> Ints:
-    """The tokens above a node and its own: what its last token sees."""
-    spans = [*(pack.nodes[above] for above in node.above), node]
-    return np.concatenate([np.arange(span.begin, span.end) for span in spans])
+        ends = np.repeat(self.ends, [node.end - node.begin for node in self.nodes])
+        return Pack(ids, positions, ends, self.trees, self.nodes, sources, targets, self.placed, lengths)

@@ -1,0 +1,229 @@
+"""Log-probabilities of replies with the default language model, against the usual loop, in one run.
+
+    python benchmarks/language_model.py [--all] [--device cuda] [--dtype bfloat16]
+
+The replies are those of the rated corpora (DIALOSCOPE_CORPORA) in which several systems answer the same
+contexts; on a processor a fixed sample of whole contexts with about 500 replies, unless --all is given. The
+loop is the way perplexity is usually computed with transformers: batches of 16 in the order of the file,
+padded, logits of every token. Ours goes through the public backend with an empty score cache. Both start from
+strings; the mean log-probabilities must be equal.
+
+Useful work: 2 x parameters outside the embedding x unique tokens + 2 x embedding x scored tokens. The
+machine's own rate is that of its matrix products at the shapes of the model, measured in the same run.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from dialoscope import assets
+from dialoscope.backends import Continuation, memory
+from dialoscope.backends.language_model import TransformerLanguageModel
+
+RATED = ("zhao2020/*.jsonl", "grade/*.jsonl", "usr_personachat/data.jsonl")
+SAMPLE = 500
+BATCH = 16
+
+
+class Bars(NamedTuple):
+    """What is asked for: times the loop, and the rate of useful work."""
+
+    speed: float
+    rate: float
+    unit: str
+
+
+BARS = {
+    "cpu": Bars(4.0, 0.65, "of the machine's matrix-product rate"),
+    "cuda": Bars(25.0, 75.0, "TFLOP/s useful"),
+}
+NEAR = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.01}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="every reply, also on a processor")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--rounds", type=int, default=0, help="of ours, of which the fastest counts")
+    parser.add_argument("--without-peer", action="store_true")
+    chosen = parser.parse_args()
+    texts = replies()
+    if chosen.device == "cpu" and not chosen.all:
+        texts = sample(texts, SAMPLE)
+    lm = TransformerLanguageModel("smollm2", dtype=chosen.dtype, device=chosen.device).settled()
+    work = useful_work(lm, texts)
+    print(f"{len(texts)} replies, {work.unique:,} unique tokens, {work.scored:,} scored tokens; {lm.dtype}")
+    rounds = chosen.rounds or (5 if chosen.device == "cuda" else 2)
+    lm.log_probabilities(texts[:64])  # loaded and warm
+    ours, seconds = best_of(rounds, lambda: lm.log_probabilities(texts))
+    memory_used = peak()
+    rate = work.operations / seconds
+    print(f"ours: {seconds:.2f} s, {len(texts) / seconds:,.1f} replies/s, {rate / 1e9:,.0f} GFLOP/s useful")
+    machine = matrix_rate(chosen.device, lm.dtype)
+    print(f"matrix products: {machine / 1e9:,.0f} GFLOP/s; ours reaches {rate / machine:.0%} of them")
+    print(f"peak memory: {memory_used:.2f} GB resident" + on_gpu(chosen.device))
+    if chosen.without_peer:
+        return
+    theirs, their_seconds = peer(lm, texts, chosen.device)
+    speed = their_seconds / seconds
+    apart = max(abs(one.mean() - other) for one, other in zip(ours, theirs, strict=True))
+    print(f"loop: {their_seconds:.2f} s, {len(texts) / their_seconds:,.1f} replies/s")
+    print(f"largest difference of a mean log-probability: {apart:.2g}")
+    finish(chosen.device, speed, rate, machine, apart <= NEAR[lm.dtype])
+
+
+def finish(device: str, speed: float, rate: float, machine: float, equal: bool) -> None:
+    """The last line, and the exit code."""
+    bars = BARS["cuda" if device.startswith("cuda") else "cpu"]
+    reached = rate / machine if bars.rate < 1 else rate / 1e12
+    good = speed >= bars.speed and reached >= bars.rate and equal
+    shown = (
+        f"{reached:.0%} (bar {bars.rate:.0%})" if bars.rate < 1 else f"{reached:.0f} (bar {bars.rate:.0f})"
+    )
+    said = f"{speed:.1f}x the loop (bar {bars.speed:g}x), {shown} {bars.unit}"
+    print(f"{said}{'' if equal else '; the scores DIFFER'}: {'ok' if good else 'short'}")
+    sys.exit(not good)
+
+
+def replies() -> list[Continuation]:
+    """Every reply after its context, a line for each turn."""
+    folder = os.environ.get("DIALOSCOPE_CORPORA")
+    if not folder:
+        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
+    files = [file for pattern in RATED for file in sorted((Path(folder) / "rated").glob(pattern))]
+    rows = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return [Continuation("\n".join(row["context"]), "\n" + row["response"]) for row in rows]
+
+
+def sample(texts: list[Continuation], count: int) -> list[Continuation]:
+    """Whole contexts in an order that the data alone decide, until there are about so many replies."""
+    by_context: dict[str, list[Continuation]] = {}
+    for text in texts:
+        by_context.setdefault(text.prefix, []).append(text)
+    chosen: list[Continuation] = []
+    for context in sorted(by_context, key=lambda context: blake2b(context.encode()).digest()):
+        if len(chosen) < count:
+            chosen += by_context[context]
+    return chosen
+
+
+class Work(NamedTuple):
+    """Tokens, and floating-point operations."""
+
+    unique: int
+    scored: int
+    operations: float
+
+
+def useful_work(lm: TransformerLanguageModel, texts: list[Continuation]) -> Work:
+    """What has to be computed when nothing is computed twice."""
+    words = lm._engine.words
+    pairs = list(dict.fromkeys(texts))
+    contexts = sum(map(len, words.of(list(dict.fromkeys(text.prefix for text in pairs)))))
+    scored = sum(map(len, words.of([text.text for text in pairs])))
+    config = lm._engine.config
+    embedding = config["vocab_size"] * config["hidden_size"]
+    outside = sum(part.numel() for layer in lm._engine.decoder.layers for part in layer)
+    unique = contexts + scored
+    return Work(unique, scored, 2.0 * outside * unique + 2.0 * embedding * scored)
+
+
+def best_of(rounds: int, work: Callable[[], list[np.ndarray]]) -> tuple[list[np.ndarray], float]:
+    found, best = [], float("inf")
+    for _ in range(rounds):
+        memory.forget()
+        begin = time.perf_counter()
+        found = work()
+        best = min(best, time.perf_counter() - begin)
+    return found, best
+
+
+@torch.inference_mode()
+def peer(lm: TransformerLanguageModel, texts: list[Continuation], device: str) -> tuple[list[float], float]:
+    """The usual loop: float32, batches as they come, padded, all logits."""
+    from transformers import AutoModelForCausalLM
+
+    engine = lm._engine
+    model = AutoModelForCausalLM.from_pretrained(engine.folder, dtype=torch.float32).to(device).eval()
+    found: list[float] = []
+    for warm in (True, False):
+        begin = time.perf_counter()
+        for place in range(0, BATCH if warm else len(texts), BATCH):
+            batch = texts[place : place + BATCH]
+            prefixes = [
+                (*engine.start, *tokens) for tokens in engine.words.of([text.prefix for text in batch])
+            ]
+            tokens = engine.words.of([text.text for text in batch])
+            rows = [prefix + text for prefix, text in zip(prefixes, tokens, strict=True)]
+            longest = max(map(len, rows))
+            ids = torch.tensor([list(row) + [0] * (longest - len(row)) for row in rows])
+            mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
+            ids, mask = ids.to(device), mask.to(device)
+            logits = model(input_ids=ids, attention_mask=mask, use_cache=False).logits[:, :-1]
+            lost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            scored = torch.zeros_like(mask[:, 1:])
+            for row, (prefix, text) in enumerate(zip(prefixes, tokens, strict=True)):
+                scored[row, len(prefix) - 1 : len(prefix) + len(text) - 1] = 1
+            means = -(lost * scored).sum(1) / scored.sum(1)
+            found += [] if warm else means.tolist()
+    return found, time.perf_counter() - begin
+
+
+@torch.inference_mode()
+def matrix_rate(device: str, dtype: str) -> float:
+    """Floating-point operations a second in the matrix products of one layer and the head, nothing else."""
+    rows = 32768 if device.startswith("cuda") else 1024
+    kind = getattr(torch, dtype)
+    shapes = [(rows, 576, 960), (rows, 576, 576), (rows, 576, 3072), (rows, 1536, 576)] * 30
+    made = {
+        shape: (
+            torch.randn(shape[0], shape[1], device=device, dtype=kind),
+            torch.randn(shape[2], shape[1], device=device, dtype=kind),
+        )
+        for shape in dict.fromkeys(shapes)
+    }
+    best = 0.0
+    for _ in range(6):
+        wait(device)
+        begin = time.perf_counter()
+        for shape in shapes:
+            torch.nn.functional.linear(*made[shape])
+        wait(device)
+        best = max(best, sum(2.0 * a * b * c for a, b, c in shapes) / (time.perf_counter() - begin))
+    return best
+
+
+def wait(device: str) -> None:
+    if device.startswith("cuda"):
+        torch.cuda.synchronize()
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def on_gpu(device: str) -> str:
+    return (
+        f", {torch.cuda.max_memory_allocated() / 2**30:.2f} GB on the GPU"
+        if device.startswith("cuda")
+        else ""
+    )
+
+
+if __name__ == "__main__":
+    os.environ["DIALOSCOPE_ASSETS"] = str(assets.locate("smollm2").parent)
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["DIALOSCOPE_CACHE"] = empty  # the score cache of the benchmark alone
+        main()

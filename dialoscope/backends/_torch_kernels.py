@@ -1,0 +1,137 @@
+"""The steps of a decoder that are fastest in one go on a GPU, in Triton."""
+
+import torch
+import triton
+import triton.language as tl
+
+ROWS, COLUMNS = 64, 64
+
+
+def attend(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, ends: torch.Tensor, scale: float
+) -> torch.Tensor:
+    """Attention in which token k is seen by token q if k <= q < ends[k].
+
+    Args:
+        query: (tokens, heads, dims); key and value alike, with as many heads or fewer.
+        key: See query.
+        value: See query.
+        ends: (2, tokens): where the tokens that see each token end, and where its tree begins.
+        scale: Of the products.
+    """
+    tokens, heads, dims = query.shape
+    out = torch.empty(tokens, heads, dims, device=query.device, dtype=query.dtype)
+    grid = (triton.cdiv(tokens, ROWS), heads)
+    _attend[grid](
+        query, key, value, out, ends, tokens, scale * 1.4426950408889634,
+        query.stride(0), query.stride(1), key.stride(0), key.stride(1), value.stride(0), value.stride(1),
+        out.stride(0), out.stride(1),
+        heads // key.shape[1], dims, triton.next_power_of_2(max(dims, 16)), ROWS, COLUMNS,
+        num_warps=4, num_stages=2,
+    )  # fmt: skip
+    return out
+
+
+@triton.jit
+def _attend(
+    Q, K, V, OUT, ENDS, tokens, scale,
+    q_token, q_head, k_token, k_head, v_token, v_head, o_token, o_head,
+    GROUP: tl.constexpr, DIMS: tl.constexpr, WIDE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """One block of rows of one head, over the keys from the beginning of its first row's tree."""
+    first = tl.program_id(0) * ROWS
+    head = tl.program_id(1)
+    rows = first + tl.arange(0, ROWS)
+    dims = tl.arange(0, WIDE)
+    real = (rows < tokens)[:, None] & (dims < DIMS)[None, :]
+    q = tl.load(Q + rows.to(tl.int64)[:, None] * q_token + head * q_head + dims[None, :], real, 0.0)
+    most = tl.full([ROWS], -float("inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    found = tl.zeros([ROWS, WIDE], tl.float32)
+    last = tl.minimum(first + ROWS, tokens)
+    for begin in range(tl.load(ENDS + tokens + first), last, COLUMNS):
+        columns = begin + tl.arange(0, COLUMNS)
+        there = columns < last
+        known = there[:, None] & (dims < DIMS)[None, :]
+        place = columns.to(tl.int64)[:, None]
+        k = tl.load(K + place * k_token + (head // GROUP) * k_head + dims[None, :], known, 0.0)
+        v = tl.load(V + place * v_token + (head // GROUP) * v_head + dims[None, :], known, 0.0)
+        end = tl.load(ENDS + columns, there, 0)
+        sees = (columns[None, :] <= rows[:, None]) & (rows[:, None] < end[None, :])
+        logits = tl.where(sees, tl.dot(q, tl.trans(k), input_precision="ieee") * scale, -float("inf"))
+        more = tl.maximum(most, tl.max(logits, 1))
+        base = tl.where(more == -float("inf"), 0.0, more)
+        weights = tl.exp2(logits - base[:, None])
+        fade = tl.exp2(most - base)
+        total = total * fade + tl.sum(weights, 1)
+        found = found * fade[:, None] + tl.dot(weights.to(v.dtype), v, input_precision="ieee")
+        most = more
+    place = OUT + rows.to(tl.int64)[:, None] * o_token + head * o_head + dims[None, :]
+    tl.store(place, (found / total[:, None]).to(OUT.dtype.element_ty), real)
+
+
+def turn(heads: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> None:
+    """Rotary positions, in place: (tokens, heads, dims) by (tokens, dims / 2) each, in float32."""
+    tokens, count, dims = heads.shape
+    _turn[(tokens,)](
+        heads, cosine, sine, heads.stride(0), heads.stride(1), count, dims // 2,
+        triton.next_power_of_2(count), triton.next_power_of_2(dims // 2), num_warps=2,
+    )  # fmt: skip
+
+
+@triton.jit
+def _turn(
+    X, COSINE, SINE, by_token, by_head, count, half, COUNT: tl.constexpr, HALF: tl.constexpr
+):  # fmt: skip
+    token = tl.program_id(0).to(tl.int64)
+    head = tl.arange(0, COUNT)[:, None]
+    dim = tl.arange(0, HALF)[None, :]
+    real = (head < count) & (dim < half)
+    place = X + token * by_token + head * by_head + dim
+    cosine = tl.load(COSINE + token * half + dim, dim < half, 0.0)
+    sine = tl.load(SINE + token * half + dim, dim < half, 0.0)
+    one = tl.load(place, real, 0.0).to(tl.float32)
+    other = tl.load(place + half, real, 0.0).to(tl.float32)
+    tl.store(place, (one * cosine - other * sine).to(X.dtype.element_ty), real)
+    tl.store(place + half, (other * cosine + one * sine).to(X.dtype.element_ty), real)
+
+
+def gated(gate_up: torch.Tensor) -> torch.Tensor:
+    """The gate's SiLU times what it lets through: (tokens, 2 × dims) to (tokens, dims)."""
+    tokens, both = gate_up.shape
+    out = torch.empty(tokens, both // 2, device=gate_up.device, dtype=gate_up.dtype)
+    _gated[(tokens, triton.cdiv(both // 2, 1024))](gate_up, out, both // 2, 1024, num_warps=4)
+    return out
+
+
+@triton.jit
+def _gated(BOTH, OUT, dims, BLOCK: tl.constexpr):
+    token = tl.program_id(0).to(tl.int64)
+    dim = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    real = dim < dims
+    gate = tl.load(BOTH + token * 2 * dims + dim, real, 0.0).to(tl.float32)
+    up = tl.load(BOTH + token * 2 * dims + dims + dim, real, 0.0).to(tl.float32)
+    tl.store(OUT + token * dims + dim, (gate * tl.sigmoid(gate) * up).to(OUT.dtype.element_ty), real)
+
+
+def log_probability(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The log-probability of each row's target, in float32, without a copy of the logits."""
+    rows, vocabulary = logits.shape
+    out = torch.empty(rows, device=logits.device, dtype=torch.float32)
+    _log_probability[(rows,)](logits, targets, out, logits.stride(0), vocabulary, 4096, num_warps=8)
+    return out
+
+
+@triton.jit
+def _log_probability(LOGITS, TARGETS, OUT, by_row, vocabulary, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    most = -float("inf")
+    total = 0.0
+    for begin in range(0, vocabulary, BLOCK):
+        place = begin + tl.arange(0, BLOCK)
+        some = tl.load(LOGITS + row * by_row + place, place < vocabulary, -float("inf")).to(tl.float32)
+        more = tl.maximum(most, tl.max(some, 0))
+        total = total * tl.exp(most - more) + tl.sum(tl.exp(some - more), 0)
+        most = more
+    target = tl.load(LOGITS + row * by_row + tl.load(TARGETS + row)).to(tl.float32)
+    tl.store(OUT + row, target - most - tl.log(total))
