@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import http.client
+import re
 import socket
 import ssl
 import time
@@ -22,8 +23,9 @@ _CHUNK = 1 << 18
 _PAUSE = 0.5  # seconds before the second try; doubled before each further one
 _LONGEST_PAUSE = 10.0
 _WORTH_ANOTHER_TRY = (408, 425, 429, 500, 502, 503, 504)
+_FAULTS = (OSError, http.client.HTTPException, ValueError)  # the last: an address that cannot be read
 _LASTING = (
-    *(str, ssl.SSLCertVerificationError, socket.gaierror),
+    *(str, ValueError, ssl.SSLCertVerificationError, socket.gaierror),
     *(FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError),
 )
 _PAGE = 64 << 20  # no index page is longer than so many bytes
@@ -100,7 +102,7 @@ def page(url: str, network: Network, accept: str = "*/*") -> Page:
         try:
             with network.open(url, {"Accept": accept}) as response:
                 return Page(response.read(_PAGE), response.headers.get_content_type(), response.url)
-        except (OSError, http.client.HTTPException) as error:
+        except _FAULTS as error:
             failures += 1
             if not _passing(error) or failures > network.retries:
                 raise Unavailable(f"{shown(url)}: {_reason(error)}") from None
@@ -125,7 +127,7 @@ def download(url: str, file: File, part: Path, network: Network, progress: Progr
 
 def shown(url: str) -> str:
     """A URL as it may be shown: without a password."""
-    return _without_password(url)[0]
+    return re.sub(r"//[^/]*@", "//", url)
 
 
 def _completed(url: str, file: File, part: Path, network: Network, progress: Progress) -> str:
@@ -154,7 +156,7 @@ def _transferred(url: str, file: File, arrival: "_Arrival", network: Network) ->
                 arrival.restart()
             while arrival.size <= file.size and (chunk := response.read(_CHUNK)):
                 arrival.add(chunk)
-    except (OSError, http.client.HTTPException) as error:
+    except _FAULTS as error:
         if arrival.full:
             raise arrival.full from None
         if getattr(error, "code", None) == 416:  # what is there is not the beginning of what the server has

@@ -104,7 +104,8 @@ def _replace(asset: Asset, place: Path) -> None:
     if shutil.disk_usage(place.parent).free < _needed(asset) - _arrived(asset):
         raise AssetError(_no_space(asset))
     if place.exists():
-        notice(f"{asset.name} in the cache is damaged ({damage(asset, place)}); fetching it anew.")
+        problem = damage(asset, place) or f"{MANIFEST} is missing"
+        notice(f"{asset.name} in the cache is damaged ({problem}); fetching it anew.")
     notice(
         f"Fetching {asset.name}: {asset.about} ({megabytes(asset.download_size)} to download, "
         f"{megabytes(asset.size)} on disk; licence: {asset.licence})."

@@ -47,7 +47,7 @@ class Places:
 def places(settings: Mapping[str, str]) -> Places:
     """Where to look, from pip's settings."""
     extra = tuple(settings.get("extra-index-url", "").split())
-    indexes = (settings.get("index-url", _PUBLIC), *extra)
+    indexes = (settings.get("index-url") or _PUBLIC, *extra)
     forbidden = settings.get("no-index", "").lower() in ("1", "true", "yes", "on")
     known = Network()
     return Places(
@@ -145,7 +145,10 @@ def _local(place: str) -> Path | None:
 def _matching(answer: Page, url: str, filename: str) -> Iterator[Link]:
     listed = _json_links(answer) if answer.media_type == _JSON else _html_links(answer)
     for link in listed:
-        target = urllib.parse.urlsplit(urllib.parse.urljoin(answer.address, link.url))
+        try:
+            target = urllib.parse.urlsplit(urllib.parse.urljoin(answer.address, link.url))
+        except ValueError:
+            continue  # a link to nowhere
         if urllib.parse.unquote(target.path.rpartition("/")[2]) == filename:
             yield Link(_with_password_of(url, target), link.sha256)
 

@@ -257,6 +257,13 @@ def test_damage_is_repaired(site, capsys):
     assert told in capsys.readouterr().err
 
 
+def test_a_folder_without_a_manifest_is_replaced(site, capsys):
+    publish(site())
+    (fetching.fetch(toy()) / "asset.json").unlink()
+    assert holds(fetching.fetch(toy()))
+    assert "toy in the cache is damaged (asset.json is missing); fetching it anew." in capsys.readouterr().err
+
+
 def test_a_new_version_replaces_the_old_one(site):
     newer = MEMBERS | {"config.json": b"[]"}
     wheel = zipped({f"toy/data/{name}": data for name, data in newer.items()})

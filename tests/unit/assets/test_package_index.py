@@ -108,6 +108,27 @@ def test_an_index_in_a_folder_is_read(monkeypatch, tmp_path):
     assert holds(fetching.fetch(toy()))
 
 
+@pytest.mark.parametrize(
+    ("index", "told"),
+    [
+        ("index", "unknown url type"),
+        ("http://[/simple", "Invalid IPv6 URL"),
+        ("http://a b/simple", "can't contain"),
+    ],
+)
+def test_an_address_that_is_none_is_told(monkeypatch, index, told):
+    monkeypatch.setenv("PIP_INDEX_URL", index)
+    with pytest.raises(AssetError, match=told):
+        fetching.fetch(toy())
+
+
+def test_links_to_nowhere_are_passed_over():
+    page = package_index.Page(
+        f'<a href="http://[">x</a><a href="{NAME}">x</a>'.encode(), "text/html", "https://one/"
+    )
+    assert list(package_index._matching(page, "https://one/", NAME)) == [Link(f"https://one/{NAME}", "")]
+
+
 def test_where_it_was_not_found_is_told(monkeypatch, tmp_path, site):
     server = site()
     publish(server, {"toy-2.0-py3-none-any.whl": WHEEL})
