@@ -70,16 +70,19 @@ def text_key(*texts: str) -> bytes:
     return digest.digest()
 
 
-def remembered(who: str, keys: Sequence[bytes], compute: Compute, *, what: str = "") -> list[Array]:
+def remembered(
+    who: str, keys: Sequence[bytes], compute: Compute, *, what: str = "", keep: bool = True
+) -> list[Array]:
     """The array of each key, from the cache where it is known, else from `compute`, and then kept.
 
     `who` names everything besides the texts that the numbers depend on: a backend's signature and its
     fingerprint. `compute` is called at most once, with the positions in `keys` that are lacking, equal
     keys once; it yields (position, array) in any order as they become ready, and what it yielded is kept
     even if it fails later. A bar that says `what` shows how far it is. The arrays are not to be changed.
+    Without `keep` nothing is looked up and nothing kept.
     """
     first = {key: position for position, key in reversed(list(enumerate(keys)))}
-    with _Memory(who) as memory:
+    with _Memory(who, on=keep) as memory:
         found = memory.look_up(list(first))
         lacking = sorted(position for key, position in first.items() if key not in found)
         if lacking:
@@ -170,8 +173,8 @@ def _path() -> Path:
 class _Memory:
     """What the cache knows of one backend; where the file cannot be used, it knows nothing."""
 
-    def __init__(self, who: str) -> None:
-        self.on = _on()
+    def __init__(self, who: str, *, on: bool = True) -> None:
+        self.on = on and _on()
         self._limit = _limit()
         self._path = _path()
         self._who = who.encode("utf-8", "surrogatepass")

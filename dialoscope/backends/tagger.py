@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from dialoscope import assets
+import dialoscope.assets as assets
 from dialoscope.backends.base import Word
 from dialoscope.backends.content import content_hash
 from dialoscope.errors import BackendError, MissingExtra

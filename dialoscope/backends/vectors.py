@@ -14,7 +14,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope import assets
+import dialoscope.assets as assets
 from dialoscope.backends.base import Vectors
 from dialoscope.backends.content import content_hash
 from dialoscope.backends.vector_files import Files, files_of, read_blocks, read_matrix

@@ -508,6 +508,19 @@ def test_a_hundred_thousand_short_texts_take_seconds_not_minutes():
     assert kept().size < 100_000 * 200
 
 
+def test_what_is_not_to_be_kept_is_computed_each_time_and_equal_keys_once(folder):
+    asked = []
+
+    def compute(positions):
+        asked.extend(positions)
+        return ((position, np.ones(1)) for position in positions)
+
+    for _ in range(2):
+        assert len(remembered("any", [b"a", b"b", b"a"], compute, keep=False)) == 3
+    assert asked == [0, 1, 0, 1]
+    assert not list(folder.iterdir())
+
+
 def test_it_works_for_a_process_that_forks_while_computing():
     def forking(positions):
         child = os.fork()

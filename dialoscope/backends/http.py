@@ -1,0 +1,350 @@
+"""A language model behind a server that speaks the OpenAI protocol: OpenAI, vLLM, llama.cpp and others."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import accumulate
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from dialoscope.backends.base import Continuation, Generation
+from dialoscope.backends.http_client import Client, Refused, Server
+from dialoscope.backends.memory import remembered, text_key
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
+from dialoscope.progress import bar, notice
+from dialoscope.signature import signature
+from dialoscope.tally import Floats
+
+Api = Literal["completions", "chat"]
+
+_MOST_STOPS = 4
+
+
+@dataclass(frozen=True)
+class HttpLanguageModel:
+    """A language model on a server, asked over HTTP.
+
+    What a server computes can change while the name of its model stays. Log-probabilities are therefore
+    asked for anew each time, unless `revision` says what is there: then they are kept.
+    """
+
+    name: ClassVar[str] = "http-lm"
+    version: ClassVar[int] = 1
+
+    url: str
+    """Up to the version, such as http://localhost:8000/v1."""
+    model: str
+    """As the server calls it."""
+    api: Api = "completions"
+    """Whether prompts are continued as they are, or sent as what a user says in a chat."""
+    revision: str = ""
+    """What is behind the name, in your own words (a date, a hash); given, scores are kept by it."""
+    key_variable: str = field(default="OPENAI_API_KEY", compare=False)
+    """The environment variable that holds the key; where it is not set, none is sent."""
+    timeout: float = field(default=60.0, compare=False)
+    """Seconds to wait for an answer."""
+    retries: int = field(default=5, compare=False)
+    parallel: int = field(default=8, compare=False)
+    """Requests at once."""
+    pause: float = field(default=0.5, compare=False)
+    """Seconds before a second try."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", self.url.rstrip("/"))
+        if not self.model:
+            raise BackendError("A model on a server needs the name that the server has for it.")
+        if self.api not in get_args(Api):
+            raise BackendError(f"api must be completions or chat, not '{printable(self.api)}'.")
+        if not (self.timeout > 0 and self.retries >= 0 and self.parallel >= 1 and self.pause >= 0):
+            raise BackendError("timeout must be above 0, parallel at least 1, retries and pause at least 0.")
+        _ = self._server
+
+    def __str__(self) -> str:
+        return self.model
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what is known of the model: address, name, and revision where one was given."""
+        return blake2b("\0".join([self.url, self.model, self.revision]).encode(), digest_size=16).hexdigest()
+
+    def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
+        """The natural logarithm of each token's probability, for each text given its prefix.
+
+        The server reads prefix and text as one: a token that holds the end of one and the beginning of the
+        other counts for the text. The very first token of all has no probability and is left out, so that
+        a text without prefix has one number less than tokens.
+        """
+        if self.api == "chat":
+            raise BackendError(
+                f"{self.url}: a chat gives no log-probabilities of a text that is there already. Use a "
+                "server with completions, and api='completions'."
+            )
+        keys = [text_key(*text) for text in texts]
+        found = remembered(
+            f"{signature(self)} {self.fingerprint}",
+            keys,
+            lambda places: self._scored([texts[place] for place in places], places),
+            what=f"Reading with {self.model}",
+            keep=bool(self.revision),
+        )
+        return [values.astype(float) for values in found]
+
+    def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
+        """`how.samples` texts for each prompt, without the prompt, as far as the server heeds the seed."""
+        if how.beams > 1:
+            raise BackendError(
+                f"{self.url}: servers have no beam search. Sample, or take the likeliest token."
+            )
+        unique = list(dict.fromkeys(prompts))
+        found: dict[str, list[str]] = {}
+        with (
+            self._client() as client,
+            bar(f"Writing with {self.model}", len(unique), unit="prompts") as advance,
+        ):
+            for number, written in client.each(lambda prompt: self._written(client, prompt, how), unique):
+                found[unique[number]] = written
+                advance(1)
+        return [list(found[prompt]) for prompt in prompts]
+
+    @property
+    def _server(self) -> Server:
+        return Server(self.url, self.key_variable, self.timeout, self.retries, self.pause)
+
+    def _client(self) -> Client:
+        return Client(self._server, self.parallel)
+
+    def _written(self, client: Client, prompt: str, how: Generation) -> list[str]:
+        """Where the server gives fewer than asked for, it is asked for the rest, with other seeds."""
+        texts: list[str] = []
+        while len(texts) < how.samples:
+            request = self._request(prompt, how, how.samples - len(texts), how.seed + len(texts))
+            choices = _choices(self.url, client.post(self._path, request))
+            texts += [_ended(self._text(choice), how.stop) for choice in choices]
+        return texts[: how.samples]
+
+    @property
+    def _path(self) -> str:
+        return "/chat/completions" if self.api == "chat" else "/completions"
+
+    def _request(self, prompt: str, how: Generation, samples: int, seed: int) -> dict[str, Any]:
+        text = _readable(prompt)
+        is_chat = self.api == "chat"
+        request: dict[str, Any] = {
+            "model": self.model,
+            **({"messages": [{"role": "user", "content": text}]} if is_chat else {"prompt": text}),
+            "max_tokens": how.max_tokens,
+            "temperature": how.temperature if how.sample else 0,
+            "seed": seed,
+        }
+        if how.sample:
+            request |= {"n": samples, "top_p": how.top_p}
+        if how.sample and how.top_k:
+            request["top_k"] = how.top_k  # not of OpenAI's own protocol, but of most others
+        if stops := [stop for stop in how.stop if stop][:_MOST_STOPS]:
+            request["stop"] = stops
+        return request
+
+    def _text(self, choice: Mapping[str, Any]) -> str:
+        holder = choice.get("message") if self.api == "chat" else choice
+        text = holder.get("content" if self.api == "chat" else "text", 0) if isinstance(holder, dict) else 0
+        if text is not None and not isinstance(text, str):
+            raise BackendError(f"{self.url}{self._path}: its answer holds no text.")
+        return text or ""  # None where the model declined to say anything
+
+    def _scored(self, texts: list[Continuation], places: Sequence[int]) -> Iterator[tuple[int, Floats]]:
+        """The first text shows which way of asking the server understands; the others go the same way."""
+        readable = [Continuation(_readable(prefix), _readable(text)) for prefix, text in texts]
+        asked = [number for number, text in enumerate(readable) if text.text]
+        yield from ((places[number], np.empty(0)) for number, text in enumerate(readable) if not text.text)
+        lost = 0
+        for number, values in self._answered([readable[number] for number in asked]):
+            lost += bool(np.isnan(values).any())
+            yield places[asked[number]], values
+        if lost:
+            notice(
+                f"{self.url}: the server's tokens of {lost:,} of {len(texts):,} texts cannot be matched with "
+                "the text; their log-probabilities are undefined."
+            )
+
+    def _answered(self, texts: list[Continuation]) -> Iterator[tuple[int, Floats]]:
+        if not texts:
+            return
+        with self._client() as client:
+            way, values = self._way(client, texts[0])
+            yield 0, values
+            for number, values in client.each(lambda text: self._score(client, text, way), texts[1:]):
+                yield number + 1, values
+
+    def _way(self, client: Client, text: Continuation) -> "tuple[_Way, Floats]":
+        problems: list[str] = []
+        for way in _WAYS:
+            try:
+                return way, self._score(client, text, way)
+            except (Refused, _Lacking) as problem:
+                problems.append(str(problem))
+        raise BackendError(
+            f"{self.url}: the server gives no log-probabilities of a text for '{printable(self.model)}'. "
+            f"It was asked in {len(_WAYS)} ways; its first answer: {problems[0]}"
+        )
+
+    def _score(self, client: Client, text: Continuation, way: "_Way") -> Floats:
+        whole = text.prefix + text.text
+        request = {"model": self.model, "prompt": whole, "temperature": 0, **way.settings}
+        answer = client.post("/completions", request)
+        (choice, *_) = _choices(self.url, answer)
+        tokens = _echoed(choice, answer, whole) if way.is_echo else _of_prompt(choice)
+        begin = _begin(tokens, text)
+        if begin is None:
+            return np.array([math.nan])
+        values = [token.value for token in tokens[begin:]]
+        if begin == 0 and values[0] is None:
+            values = values[1:]
+        if any(value is None or math.isnan(value) for value in values):
+            raise _Lacking("some tokens have no log-probability")
+        return np.array(values, float)
+
+
+class _Lacking(BackendError):
+    """An answer without log-probabilities, or with none that can be understood."""
+
+
+class _Way(NamedTuple):
+    """How log-probabilities of a text are asked for."""
+
+    is_echo: bool
+    settings: Mapping[str, Any]
+
+
+_WAYS = (
+    _Way(True, {"echo": True, "logprobs": 1, "max_tokens": 0}),
+    _Way(True, {"echo": True, "logprobs": 1, "max_tokens": 1}),  # some refuse to write nothing
+    _Way(False, {"prompt_logprobs": 0, "max_tokens": 1}),  # vLLM's own
+)
+
+
+class _Token(NamedTuple):
+    text: str
+    value: float | None
+    offset: int | None
+    """Where the server says that it begins."""
+
+
+def _readable(text: str) -> str:
+    """Lone surrogates, which JSON has no way to send, replaced by one character each."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _ended(text: str, stops: Sequence[str]) -> str:
+    """Before the first of the stops; a server may know fewer of them, or none."""
+    return text[: min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=None)]
+
+
+def _choices(url: str, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    choices = answer.get("choices")
+    if not (isinstance(choices, list) and choices and all(isinstance(choice, dict) for choice in choices)):
+        raise BackendError(f"{url}: its answer holds no choices; is this the address of a model?")
+    return choices
+
+
+def _echoed(choice: Mapping[str, Any], answer: Mapping[str, Any], whole: str) -> list[_Token]:
+    """The tokens of the prompt, without those that were written after it."""
+    found = choice.get("logprobs")
+    found = found if isinstance(found, dict) else {}
+    texts, values = found.get("tokens"), found.get("token_logprobs")
+    if not (isinstance(texts, list) and isinstance(values, list) and texts and len(texts) == len(values)):
+        raise _Lacking("the answer holds no log-probabilities")
+    offsets = found.get("text_offset")
+    if not (isinstance(offsets, list) and len(offsets) == len(texts)):
+        offsets = [None] * len(texts)
+    tokens = [_token(*one) for one in zip(texts, values, offsets, strict=True)]
+    return tokens[: len(tokens) - _written_after(choice, answer, whole, tokens)]
+
+
+def _written_after(
+    choice: Mapping[str, Any], answer: Mapping[str, Any], whole: str, tokens: list[_Token]
+) -> int:
+    """How many tokens the server wrote after the prompt, though one is the most it was asked for."""
+    usage = answer.get("usage")
+    count = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    if isinstance(count, int):
+        return min(max(count, 0), len(tokens))
+    text = choice.get("text")
+    return int(isinstance(text, str) and len(text) > len(whole) and text.startswith(whole))
+
+
+def _of_prompt(choice: Mapping[str, Any]) -> list[_Token]:
+    """From vLLM's `prompt_logprobs`: nothing for the first token, and for each other its number and value."""
+    found = choice.get("prompt_logprobs")
+    if not (isinstance(found, list) and found and all(isinstance(one, dict) for one in found[1:])):
+        raise _Lacking("the answer holds no log-probabilities")
+    ranked = [next(iter(one.values()), None) for one in found[1:]]
+    rest = [
+        _token(one.get("decoded_token"), one.get("logprob"), None) for one in ranked if isinstance(one, dict)
+    ]
+    if len(rest) < len(ranked):
+        raise _Lacking("the answer holds no log-probabilities")
+    return [_Token("", None, None), *rest]
+
+
+def _token(text: object, value: object, offset: object) -> _Token:
+    if not isinstance(text, str) or isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise _Lacking("the answer holds log-probabilities in a form that is not known")
+    return _Token(text, None if value is None else float(value), offset if isinstance(offset, int) else None)
+
+
+def _begin(tokens: list[_Token], text: Continuation) -> int | None:
+    """The first token that holds something of the text, not of its prefix alone.
+
+    Tokens that spell the text tell it best: all up to it, or all from it on. They may not, where a server
+    begins with a mark of its own or cuts characters into bytes; then its own word is taken, if that fits
+    the tokens. None where nothing fits.
+    """
+    whole, border = text.prefix + text.text, len(text.prefix)
+    for spelled in ([token.text for token in tokens], [_plain(token.text) for token in tokens]):
+        for find in (_forward, _backward):
+            found = find(spelled, whole, border)
+            if found is not None:
+                return found
+    return _by_offset(tokens, whole, border)
+
+
+def _plain(token: str) -> str:
+    """Without the marks that some vocabularies have for a space."""
+    return token.replace("\u2581", " ").replace("\u0120", " ")
+
+
+def _forward(spelled: list[str], whole: str, border: int) -> int | None:
+    starts = [0, *accumulate(map(len, spelled))]
+    first = _last_up_to(starts[:-1], border)
+    sure = first if starts[first] == border else first + 1  # a token across the border must be right too
+    return first if whole.startswith("".join(spelled[:sure])) and starts[-1] > border else None
+
+
+def _backward(spelled: list[str], whole: str, border: int) -> int | None:
+    starts = [len(whole) - rest for rest in accumulate(map(len, reversed(spelled)))][::-1]
+    first = _last_up_to(starts, border)
+    return first if whole.endswith("".join(spelled[max(first, 1) :])) else None
+
+
+def _by_offset(tokens: list[_Token], whole: str, border: int) -> int | None:
+    starts = [token.offset for token in tokens if token.offset is not None]
+    if len(starts) < len(tokens) or starts != sorted(starts):
+        return None
+    first = _last_up_to(starts, border)
+    fits = (
+        "\ufffd" in token.text or whole.startswith(_plain(token.text), token.offset)
+        for token in tokens[first:]
+    )
+    return first if all(fits) else None
+
+
+def _last_up_to(starts: list[int], border: int) -> int:
+    """The last token that begins at the border or before; of those that begin at it, the first.
+
+    Several do when a character is made of several tokens and the last of them holds it.
+    """
+    return min(bisect_left(starts, border), max(0, bisect_right(starts, border) - 1))

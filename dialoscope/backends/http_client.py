@@ -1,0 +1,296 @@
+"""Requests to a server that speaks JSON: patient with one that is busy, brief about one that says no.
+
+Nothing of what is sent is ever shown, neither key nor text; of what the server says, its message alone.
+"""
+
+import http.client
+import json
+import os
+import random
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from threading import Event, local
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import SplitResult, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
+
+_LARGEST_ANSWER = 2**26
+_LONGEST_MESSAGE = 300
+_LONGEST_PAUSE = 300.0
+_COMMON_KEY = "OPENAI_API_KEY"
+_WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
+
+
+class Refused(BackendError):
+    """The server understood the request and will not serve it, however often it is asked."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where requests go, and how patiently."""
+
+    url: str
+    key_variable: str
+    timeout: float
+    retries: int
+    pause: float
+    """Seconds before the second try; each further one waits twice as long."""
+
+    def __post_init__(self) -> None:
+        parts = _split(self.url)
+        is_plain = self.url.isascii() and self.url.isprintable() and " " not in self.url
+        if not is_plain or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BackendError(
+                f"'{printable(self.url)}' is no address of a server, such as http://localhost:8000/v1."
+            )
+        if parts.username is not None or parts.query or parts.fragment:
+            raise BackendError(
+                "The address of a server must hold no password, no question mark and no #. "
+                "Put the key into an environment variable and name that with key_variable."
+            )
+
+    @property
+    def parts(self) -> SplitResult:
+        """Of the address."""
+        return _split(self.url)
+
+    def headers(self) -> dict[str, str]:
+        """With the key, where there is one."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        return {**headers, "Authorization": f"Bearer {key}"} if (key := self.key()) else headers
+
+    def key(self) -> str:
+        """From the environment; empty where there is none."""
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        if not (key.isascii() and key.isprintable()):
+            raise BackendError(f"{self.key_variable} holds characters that no key has.")
+        if key and self.key_variable == _COMMON_KEY and self._is_open():
+            raise BackendError(
+                f"The key in {_COMMON_KEY} would go to {self.url} unencrypted. Use https; or, for a server "
+                "of your own, name the variable with its key as key_variable, or '' to send none."
+            )
+        return key
+
+    def _is_open(self) -> bool:
+        """Whether others on the way could read along."""
+        host = self.parts.hostname or ""
+        return self.parts.scheme == "http" and not (host == "localhost" or _is_loopback(host))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise BackendError(f"'{printable(url)}' is no address of a server: {error}.") from error
+    return parts
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Answer(NamedTuple):
+    status: int
+    reason: str
+    headers: Message
+    body: bytes
+
+
+class _Again(Exception):
+    """Worth another try; the text says what went wrong, `after` how long the server wants to be left."""
+
+    def __init__(self, problem: str, after: float = 0.0) -> None:
+        super().__init__(problem)
+        self.after = after
+
+
+class Client:
+    """Sends requests from several threads, each over a connection of its own that is kept open."""
+
+    def __init__(self, server: Server, parallel: int) -> None:
+        self._server, self._parallel = server, parallel
+        self._headers = server.headers()
+        self._local, self._stopped = local(), Event()
+        self._connections: list[http.client.HTTPConnection] = []
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        for connection in self._connections:
+            connection.close()
+
+    def each(self, ask: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[tuple[int, Made]]:
+        """What `ask` makes of each item, with its number, as they become ready; some are asked at once."""
+        with ThreadPoolExecutor(self._parallel, thread_name_prefix="dialoscope-http") as pool:
+            numbers = {pool.submit(ask, item): number for number, item in enumerate(items)}
+            try:
+                for done in as_completed(numbers):
+                    yield numbers[done], done.result()
+            finally:
+                self._stopped.set()
+                pool.shutdown(cancel_futures=True)
+                self._stopped.clear()
+
+    def post(self, path: str, content: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer of the server, an object; tried again while it is busy or out of reach."""
+        body = json.dumps(content).encode()
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return self._once(path, body)
+            except _Again as problem:
+                if tries > self._server.retries:
+                    times = "once" if tries == 1 else f"{tries} times"
+                    raise BackendError(f"{self._server.url}{path}: {problem} (tried {times})") from problem
+                self._wait(self._server.pause * 2 ** (tries - 1), problem.after)
+
+    def _wait(self, pause: float, wanted: float) -> None:
+        """Not all at the same moment, and no longer once nobody wants the answer."""
+        pause = max(min(pause, _LONGEST_PAUSE / 2) * random.uniform(0.5, 1.5), min(wanted, _LONGEST_PAUSE))  # noqa: S311
+        if self._stopped.wait(pause):
+            raise BackendError(f"{self._server.url}: given up, since another request failed.")
+
+    def _once(self, path: str, body: bytes) -> dict[str, Any]:
+        answer = self._sent(path, body)
+        where = f"{self._server.url}{path}"
+        said = f"{answer.status} {printable(answer.reason)}{self._message(answer.body)}"
+        if answer.status in _WORTH_ANOTHER_TRY or (answer.status >= 500 and answer.status != 501):
+            raise _Again(said, _seconds(answer.headers.get("Retry-After", "")))
+        if 300 <= answer.status < 400:
+            target = printable(answer.headers.get("Location", "somewhere else")[:_LONGEST_MESSAGE])
+            raise Refused(f"{where} redirects to {target}. Name that address, if you trust it.")
+        if answer.status == 401 and not self._server.key():
+            raise Refused(
+                f"{where}: {said}. Put a key for it into {self._server.key_variable or 'key_variable'}."
+            )
+        if answer.status != 200:
+            raise Refused(f"{where}: {said}")
+        return _object(where, answer.body)
+
+    def _sent(self, path: str, body: bytes) -> _Answer:
+        """A connection that was open for long may have been closed; then a new one gets the same."""
+        is_used = getattr(self._local, "connection", None) is not None
+        try:
+            return self._exchange(path, body)
+        except (OSError, UnicodeError, http.client.HTTPException) as error:
+            self._drop()
+            if is_used and not isinstance(error, TimeoutError):
+                return self._sent(path, body)
+            if isinstance(error, ssl.SSLCertVerificationError):
+                message = f"{self._server.url}: its certificate is not to be trusted: {error.verify_message}"
+                raise BackendError(message) from error
+            raise _Again(_reason(error, self._server.timeout)) from error
+
+    def _exchange(self, path: str, body: bytes) -> _Answer:
+        connection = self._connection()
+        target = f"{self._server.parts.path.rstrip('/')}{path}"
+        if getattr(self._local, "is_by_proxy", False):
+            target = f"http://{self._server.parts.netloc}{target}"
+        connection.request("POST", target, body, self._headers)
+        response = connection.getresponse()
+        content = response.read(_LARGEST_ANSWER + 1)
+        if len(content) > _LARGEST_ANSWER:
+            self._drop()
+            raise Refused(f"{self._server.url}{path}: its answer is larger than {_LARGEST_ANSWER:,} bytes.")
+        if response.length:  # what was promised and never came
+            raise http.client.IncompleteRead(content, response.length)
+        if response.will_close:
+            self._drop()
+        return _Answer(response.status, response.reason, response.headers, content)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        found: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if found is None:
+            found = self._local.connection = self._connected()
+            self._connections.append(found)
+        return found
+
+    def _drop(self) -> None:
+        connection, self._local.connection = self._local.connection, None
+        connection.close()
+
+    def _connected(self) -> http.client.HTTPConnection:
+        """To the server, or to the proxy that the environment names for it."""
+        parts, timeout = self._server.parts, self._server.timeout
+        host = parts.hostname or ""
+        proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
+        by = _split(proxy if "//" in proxy else f"//{proxy}") if proxy else parts
+        self._local.is_by_proxy = bool(proxy) and parts.scheme == "http"
+        if parts.scheme == "http":
+            return http.client.HTTPConnection(by.hostname or "", by.port, timeout=timeout)
+        trusted = ssl.create_default_context()
+        connection = http.client.HTTPSConnection(by.hostname or "", by.port, timeout=timeout, context=trusted)
+        if proxy:
+            connection.set_tunnel(host, parts.port or 443)
+        return connection
+
+    def _message(self, body: bytes) -> str:
+        """What the server says about an error, without the key should it repeat that."""
+        key = self._server.key()
+        text = " ".join(_message(body).split())
+        text = text.replace(key, "…") if key else text
+        return f": {printable(text[:_LONGEST_MESSAGE])}" if text else ""
+
+
+def _message(body: bytes) -> str:
+    """Of the usual shapes of an error; anything else may repeat the request, so it is not shown."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        text = body[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace")
+        return "" if "<" in text else text
+    for name in ("error", "message", "detail"):
+        found = content.get(name) if isinstance(content, dict) else None
+        found = found.get("message") if isinstance(found, dict) else found
+        if isinstance(found, list):  # where a field is wrong, some servers list each
+            found = "; ".join(str(one["msg"]) for one in found if isinstance(one, dict) and "msg" in one)
+        if isinstance(found, str) and found:
+            return found
+    return ""
+
+
+def _object(where: str, body: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BackendError(f"{where}: its answer is not JSON; is this the address of a model?") from error
+    if not isinstance(content, dict):
+        raise BackendError(f"{where}: its answer is no JSON object; is this the address of a model?")
+    return content
+
+
+def _reason(error: Exception, timeout: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {timeout:g} seconds"
+    return f"cannot be reached: {printable(str(error)) or type(error).__name__}"
+
+
+def _seconds(text: str) -> float:
+    """What Retry-After says: seconds, or a time."""
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        when = parsedate_to_datetime(text)
+    except ValueError:
+        return 0.0
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, when.timestamp() - datetime.now(UTC).timestamp())
