@@ -1,6 +1,5 @@
 """Texts as the numbers that a model knows them by."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -65,9 +64,14 @@ def _from_transformers(folder: Path) -> Tokenizer:
     """Converted from the files of an older model, such as vocab.json and merges.txt."""
     from transformers import AutoTokenizer
 
+    from dialoscope.backends._torch_transformers import quiet
+
     try:
-        slow = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError, json.JSONDecodeError) as lacking:
+        with quiet():
+            slow = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        found: Tokenizer = slow.backend_tokenizer
+    except Exception as lacking:  # transformers raises whatever the files make it stumble over
         raise BackendError(f"{folder} holds no tokenizer that can be read: {lacking}") from lacking
-    found: Tokenizer = slow.backend_tokenizer
+    if not found.encode("a").ids:  # without its files transformers makes one up that knows no word
+        raise BackendError(f"{folder} holds no tokenizer that can be read: no vocabulary is there.")
     return found

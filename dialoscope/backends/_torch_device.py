@@ -73,8 +73,8 @@ def halving(work: Callable[[int], Iterator[B]], budget: int, least: int) -> Iter
                 raise
             if budget <= least:
                 raise BackendError(
-                    f"Memory runs out even with {budget} tokens at once. Take a smaller model or window, or a "
-                    "device with more memory."
+                    f"Memory runs out even with {budget} tokens at once. Take a smaller model or window, "
+                    "or a device with more memory."
                 ) from error
         budget = max(budget // 2, least)
         if torch.cuda.is_available():  # only now, when no error holds on to what filled it

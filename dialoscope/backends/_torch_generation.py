@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from dialoscope.backends._tokens import Words
 from dialoscope.backends._torch_device import halving
 from dialoscope.backends._torch_transformers import load_causal, quiet
 from dialoscope.backends.base import Generation
+from dialoscope.errors import BackendError
 
 if TYPE_CHECKING:
     from dialoscope.backends._torch_lm import Engine
@@ -43,13 +45,13 @@ class Writer:
     @classmethod
     def of(cls, engine: "Engine") -> "Writer":
         """The writer for an engine's model."""
-        return cls(_writing_model(engine.folder, engine.device, engine.dtype), engine.words, engine)
+        model = _writing_model(engine.folder, engine.device, engine.dtype, engine.description.fingerprint)
+        return cls(model, engine.words, engine)
 
     def write(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
         """Texts for each prompt; each different prompt is worked on once, those of like length together."""
         unique = list(dict.fromkeys(prompts))
-        room = max(self.room - how.max_tokens, 1)
-        starts = [(*self.start, *tokens)[-room:] for tokens in self.words.of(unique)]
+        starts = [self._begun(tokens, how) for tokens in self.words.of(unique)]
         todo = sorted(range(len(unique)), key=lambda place: -len(starts[place]))
         found: dict[str, list[str]] = {}
 
@@ -67,6 +69,18 @@ class Writer:
             pass
         return [list(found[prompt]) for prompt in prompts]
 
+    def _begun(self, prompt: Sequence[int], how: Generation) -> tuple[int, ...]:
+        """What the model reads first; a prompt that is too long loses its oldest tokens."""
+        room = self.room - how.max_tokens - len(self.start)
+        if room < 1:
+            raise BackendError(
+                f"max_tokens is {how.max_tokens}, but the model sees only {self.room} tokens at once, "
+                "those of the prompt included."
+            )
+        if not (self.start or prompt):
+            raise BackendError("An empty prompt needs a token to begin with; use start='bos'.")
+        return (*self.start, *prompt[-room:])
+
     @torch.inference_mode()
     def _batch(
         self, starts: Sequence[Sequence[int]], prompts: Sequence[str], how: Generation
@@ -74,8 +88,8 @@ class Writer:
         """What is written after these, side by side, padded on the left."""
         copies = how.samples if how.sample else 1
         longest = max(map(len, starts))
-        padding = self.model.config.eos_token_id or 0
-        padding = padding[0] if isinstance(padding, list) else padding
+        ends = _ends(self.model)
+        padding = min(ends, default=0)
         ids = torch.tensor([[padding] * (longest - len(start)) + list(start) for start in starts])
         mask = torch.tensor([[0] * (longest - len(start)) + [1] * len(start) for start in starts])
         ids, mask = (rows.repeat_interleave(copies, 0).to(self.model.device) for rows in (ids, mask))
@@ -83,17 +97,29 @@ class Writer:
             out = self.model.generate(
                 input_ids=ids,
                 attention_mask=mask,
-                generation_config=_settings(how, padding, self.model),
+                generation_config=_settings(how, padding, ends),
                 logits_processor=_chance(prompts, how) if how.sample else LogitsProcessorList(),
                 stopping_criteria=StoppingCriteriaList([_Stops(self.words, how.stop, longest)]),
             )
-        texts = [_before_stop(self.words.text(row), how.stop) for row in out[:, longest:].tolist()]
+        rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, longest:].tolist())
+        texts = [_before_stop(self.words.text(row), how.stop) for row in rows]
         return [texts[place : place + how.samples] for place in range(0, len(texts), how.samples)]
 
 
 @lru_cache(maxsize=1)
-def _writing_model(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
-    return load_causal(folder, device, dtype)
+def _writing_model(
+    folder: Path, device: torch.device, dtype: torch.dtype, fingerprint: str
+) -> PreTrainedModel:
+    """Loaded once for each content of the folder; its own wishes, such as penalties, are left behind."""
+    model = load_causal(folder, device, dtype)
+    model.generation_config = GenerationConfig()
+    return model
+
+
+def _ends(model: PreTrainedModel) -> frozenset[int]:
+    """The tokens that end a text."""
+    found = model.config.get_text_config().eos_token_id
+    return frozenset(found if isinstance(found, list) else [] if found is None else [found])
 
 
 def _batches(places: list[int], lengths: Sequence[int], how: Generation, budget: int) -> Iterator[list[int]]:
@@ -105,7 +131,7 @@ def _batches(places: list[int], lengths: Sequence[int], how: Generation, budget:
         del places[: max(budget // each, 1)]
 
 
-def _settings(how: Generation, padding: int, model: PreTrainedModel) -> GenerationConfig:
+def _settings(how: Generation, padding: int, ends: frozenset[int]) -> GenerationConfig:
     """Nothing of the model's own wishes but the tokens that end a text."""
     return GenerationConfig(
         max_new_tokens=how.max_tokens,
@@ -113,8 +139,7 @@ def _settings(how: Generation, padding: int, model: PreTrainedModel) -> Generati
         num_beams=how.beams,
         num_return_sequences=1 if how.sample else how.samples,
         pad_token_id=padding,
-        eos_token_id=model.config.eos_token_id,
-        bos_token_id=model.config.bos_token_id,
+        eos_token_id=sorted(ends) or None,
     )
 
 

@@ -15,6 +15,7 @@ from torch.nn.functional import linear, rms_norm, silu
 
 from dialoscope.backends._torch_attention import TreeAttention
 from dialoscope.backends._torch_device import gpu_kernels
+from dialoscope.backends.models import weight_names
 
 
 class _Layer(NamedTuple):
@@ -40,7 +41,8 @@ def fits(config: Mapping[str, Any], folder: Path) -> bool:
     rope = config.get("rope_parameters") or {}
     return (
         config.get("model_type") == "llama"
-        and (folder / "model.safetensors").is_file()
+        and "model.embed_tokens.weight" in weight_names(folder)
+        and ("lm_head.weight" in weight_names(folder)) is not bool(config.get("tie_word_embeddings"))
         and config.get("hidden_act") == "silu"
         and not config.get("attention_bias")
         and not config.get("mlp_bias")

@@ -1,11 +1,10 @@
 """A causal language model at work: texts become tokens, tokens packs, packs log-probabilities."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -16,7 +15,8 @@ from dialoscope.backends._tokens import Words, vocabulary
 from dialoscope.backends._torch_attention import TreeAttention
 from dialoscope.backends._torch_device import chosen_device, gpu_kernels, halving, torch_dtype
 from dialoscope.backends.base import Continuation, Generation
-from dialoscope.backends.models import model_folder
+from dialoscope.backends.language_model import import_torch_side
+from dialoscope.backends.models import configuration, model_folder
 from dialoscope.backends.packing import Pack, Piece, cut, packed
 from dialoscope.errors import BackendError
 from dialoscope.tally import Floats
@@ -53,7 +53,7 @@ class Engine:
     def __init__(self, description: "TransformerLanguageModel") -> None:
         self.description = description
         self.folder = model_folder(description.model, description.revision)
-        self.config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        self.config = configuration(self.folder)
         self.device = chosen_device(description.device)
         self.dtype = torch_dtype(description.dtype)
         self.words = Words(vocabulary(self.folder))
@@ -65,9 +65,9 @@ class Engine:
         """Our own where the model is of the plain kind, else that of transformers."""
         if _torch_llama.fits(self.config, self.folder):
             return _torch_llama.Llama(self.config, self.folder, self.device, self.dtype)
-        from dialoscope.backends._torch_transformers import packable_or_plain
-
-        return packable_or_plain(self.folder, self.config, self.device, self.dtype)
+        side = import_torch_side("_torch_transformers", f"The language model {self.description.model}")
+        found: Decoder = side.packable_or_plain(self.folder, self.device, self.dtype)
+        return found
 
     @property
     def _limit(self) -> int:
@@ -147,9 +147,9 @@ class Engine:
 
     def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
         """Texts for each prompt."""
-        from dialoscope.backends._torch_generation import Writer
-
-        return Writer.of(self).write(prompts, how)
+        side = import_torch_side("_torch_generation", f"The language model {self.description.model}")
+        written: list[list[str]] = side.Writer.of(self).write(prompts, how)
+        return written
 
 
 def _log_probability(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

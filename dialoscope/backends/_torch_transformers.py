@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -64,16 +64,14 @@ def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTr
     return model
 
 
-def packable_or_plain(
-    folder: Path, config: Mapping[str, Any], device: torch.device, dtype: torch.dtype
-) -> "Packed | Plain":
+def packable_or_plain(folder: Path, device: torch.device, dtype: torch.dtype) -> "Packed | Plain":
     """In packs if that gives the model's own numbers, which is tried; else one text at a time."""
     model = load_causal(folder, device, dtype)
     plain, in_packs = Plain(model), Packed(model)
     if not _causal(plain):
         raise BackendError(
-            f"{folder} holds a model that also reads what follows a word, so it cannot say how likely a text is. "
-            "Name a causal language model."
+            f"{folder} holds a model that also reads what follows a word, so it cannot say how likely a text "
+            "is. Name a causal language model."
         )
     if _looks_back_so_far(model) or not _takes_trees(model):
         return plain
@@ -158,7 +156,7 @@ def _causal(plain: Plain) -> bool:
             plain.read(torch.tensor([line], device=plain.model.device))[:-1]
             for line in (first, (*first[:-1], other[0]))
         )
-    return bool(torch.allclose(one, two, rtol=1e-3, atol=1e-3))
+    return _near(one, two, plain.model.dtype)
 
 
 def _looks_back_so_far(model: PreTrainedModel) -> bool:
@@ -199,6 +197,10 @@ def _alike(plain: Plain, in_packs: Packed, device: torch.device, dtype: torch.dt
             )
     except (RuntimeError, TypeError, LookupError, AttributeError):
         return False
+    return _near(one, other, dtype)
+
+
+def _near(one: torch.Tensor, other: torch.Tensor, dtype: torch.dtype) -> bool:
     return bool((one - other).abs().max() <= _NEAR[dtype] * one.abs().max())
 
 

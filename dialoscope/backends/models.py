@@ -1,28 +1,30 @@
 """Where a model is: a folder, an asset, or a name on the Hugging Face hub."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
-from dialoscope import assets
+import dialoscope.assets as assets
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.progress import notice
 
 WEIGHTS = "*.safetensors"
 _FETCHED = [WEIGHTS, "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja", "merges.txt"]
+_MODEL_KINDS = ("language model", "encoder")
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 def model_folder(model: str, revision: str = "main") -> Path:
     """The folder with the weights, fetched first where it must be."""
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        return _checked(folder, model)
+    if _is_folder(model):
+        return _checked(Path(model).expanduser(), model)
     if model in assets.ASSETS:
-        return assets.locate(model)
+        return _checked_asset(model)
     if not _HUB_NAME.fullmatch(model):
         raise BackendError(f"There is no folder '{model}'. Name a folder, an asset, or a model on the hub.")
     return _checked(_from_hub(model, revision), model)
@@ -30,10 +32,48 @@ def model_folder(model: str, revision: str = "main") -> Path:
 
 def fingerprint(model: str, revision: str = "main") -> str:
     """A hash of everything in the model's folder that can change a number."""
-    if model in assets.ASSETS and not Path(model).expanduser().is_dir():
+    if model in assets.ASSETS and not _is_folder(model):
         return assets.fingerprint(model)
     files = tuple(_relevant(model_folder(model, revision)))
     return _hashed(tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
+
+
+def configuration(folder: Path) -> dict[str, Any]:
+    """What config.json says."""
+    path = folder / "config.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as damaged:
+        raise BackendError(f"{path} cannot be read: {damaged}") from damaged
+    if not isinstance(found, dict):
+        raise BackendError(f"{path} cannot be read: it holds no settings.")
+    return found
+
+
+def weight_names(folder: Path) -> frozenset[str]:
+    """The names of the weights in model.safetensors; none where that cannot be read."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(folder / "model.safetensors", "numpy") as weights:
+            return frozenset(weights.keys())
+    except (OSError, SafetensorError):
+        return frozenset()
+
+
+def _is_folder(model: str) -> bool:
+    try:
+        return Path(model).expanduser().is_dir()
+    except (OSError, RuntimeError, ValueError):  # too long a name, nobody's home, a zero byte
+        return False
+
+
+def _checked_asset(name: str) -> Path:
+    """An asset that is a model; one that is none is not even fetched."""
+    kind = assets.ASSETS[name].kind
+    if kind not in _MODEL_KINDS:
+        raise BackendError(f"The asset '{name}' is no model, but of the kind: {kind}. {_known_models()}")
+    return assets.locate(name)
 
 
 def _relevant(folder: Path) -> Iterator[Path]:
@@ -68,6 +108,7 @@ def _checked(folder: Path, model: str) -> Path:
 
 
 def _from_hub(model: str, revision: str) -> Path:
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")  # it is read when the package is imported
     try:
         from huggingface_hub import snapshot_download
     except ImportError as missing:
@@ -80,7 +121,6 @@ def _from_hub(model: str, revision: str) -> Path:
         if assets.offline():
             raise BackendError(_lacking(model, "and this is offline")) from absent
     notice(f"Fetching {model} ({revision}) from the Hugging Face hub.")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=_FETCHED, etag_timeout=5))
     except Exception as failed:
@@ -89,8 +129,11 @@ def _from_hub(model: str, revision: str) -> Path:
 
 
 def _lacking(model: str, why: str) -> str:
-    known = [name for name, asset in assets.ASSETS.items() if asset.kind in ("language model", "encoder")]
     return (
-        f"There is no model '{model}' on this machine, {why}. Name a folder that holds it, or one of the "
-        f"assets: {', '.join(known)}."
+        f"There is no model '{model}' on this machine, {why}. Name a folder that holds it. {_known_models()}"
     )
+
+
+def _known_models() -> str:
+    known = [name for name, asset in assets.ASSETS.items() if asset.kind in _MODEL_KINDS]
+    return f"These assets are models: {', '.join(known)}."

@@ -71,8 +71,10 @@ def cut(prefix: Sequence[int], tokens: Sequence[int], start: Sequence[int], wind
     before = (*start, *prefix)
     if not before:  # nothing says how likely a first token is
         before, tokens = tuple(tokens[:1]), tokens[1:]
+    if not tokens:
+        return []
     if len(before) + len(tokens) <= window:
-        return [Piece(before, tuple(tokens))] if tokens else []
+        return [Piece(before, tuple(tokens))]
     half = window // 2
     kept = max(window - len(tokens), half) - len(start)
     first = (*start, *before[len(start) :][-kept:])
