@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dialoscope.backends.wordnet import WordNet
     from dialoscope.data import Replies, lint, read
     from dialoscope.errors import (
         AssetError,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
     from dialoscope.metrics.entropy import Entropy
+    from dialoscope.metrics.meteor import Meteor
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
     from dialoscope.metrics.self_bleu import SelfBleu
@@ -44,6 +46,7 @@ _HOMES = {
     "Entropy": "metrics.entropy",
     "Example": "records",
     "MeanMetric": "metrics",
+    "Meteor": "metrics.meteor",
     "Metric": "metrics",
     "MetricError": "errors",
     "MissingExtra": "errors",
@@ -57,6 +60,7 @@ _HOMES = {
     "SelfBleu": "metrics.self_bleu",
     "SumMetric": "metrics",
     "Turn": "records",
+    "WordNet": "backends.wordnet",
     "Words": "metrics.words",
     "evaluate": "scoring",
     "lint": "data",
@@ -79,6 +83,7 @@ __all__ = [
     "Entropy",
     "Example",
     "MeanMetric",
+    "Meteor",
     "Metric",
     "MetricError",
     "MissingExtra",
@@ -92,6 +97,7 @@ __all__ = [
     "SelfBleu",
     "SumMetric",
     "Turn",
+    "WordNet",
     "Words",
     "__version__",
     "evaluate",

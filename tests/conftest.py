@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dialoscope.assets import locate
+from dialoscope.errors import AssetError
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -25,3 +28,12 @@ def corpora() -> Path:
 @pytest.fixture(scope="session")
 def sample() -> Path:
     return ROOT / "examples" / "sample.jsonl"
+
+
+@pytest.fixture(scope="session")
+def wordnet() -> Path:
+    """Fetched once; where it is neither here nor to be had, the tests that look words up are skipped."""
+    try:
+        return locate("wordnet")
+    except AssetError as lacking:
+        pytest.skip(str(lacking))

@@ -158,11 +158,19 @@ class Tagger(Backend, Protocol):
 class Lexicon(Backend, Protocol):
     """Knows which words mean the same."""
 
+    def __hash__(self) -> int: ...
+
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings of a word in any of its forms, the commonest first; `part` is n, v, a or r, or any."""
 
+    def listed(self, word: str, part: str = "") -> tuple[str, ...]:
+        """The meanings that stand under this very form of a word."""
+
     def members(self, synset: str) -> tuple[str, ...]:
         """The words that have this meaning."""
+
+    def irregular(self, word: str) -> tuple[str, ...]:
+        """The base forms of a word whose form follows no rule: went → go."""
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
         """The forms under which a lexicon lists the word: ran → run."""

@@ -161,9 +161,21 @@ class FakeLexicon:
             if meaning.startswith(part) and set(words) & set(self.base_forms(word, meaning[0]))
         )
 
+    def listed(self, word: str, part: str = "") -> tuple[str, ...]:
+        """Those whose members hold the word."""
+        return tuple(
+            meaning
+            for meaning, words in self._MEANINGS.items()
+            if meaning.startswith(part) and word in words
+        )
+
     def members(self, synset: str) -> tuple[str, ...]:
         """The words with this meaning."""
         return self._MEANINGS[synset]
+
+    def irregular(self, word: str) -> tuple[str, ...]:
+        """One word only."""
+        return ("buy",) if word == "bought" else ()
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
         """The word, and without its s."""

@@ -40,6 +40,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
     {
         "bleu": "dialoscope.metrics.bleu:Bleu",
         "rouge": "dialoscope.metrics.rouge:Rouge",
+        "meteor": "dialoscope.metrics.meteor:Meteor",
         "distinct": "dialoscope.metrics.distinct:Distinct",
         "entropy": "dialoscope.metrics.entropy:Entropy",
         "self-bleu": "dialoscope.metrics.self_bleu:SelfBleu",

@@ -1,0 +1,127 @@
+"""METEOR against NLTK's, in one run, on the same words.
+
+    python benchmarks/meteor.py [--rounds 3]
+
+Both sides start from texts whose words stand between spaces and end with a score for each reply. What either
+side remembers of words from one round to the next is forgotten; only the files of WordNet stay read, NLTK's
+index of them included. The scores must be equal. The pairs are the rated ones with references of the rated
+corpora (DIALOSCOPE_CORPORA), cut into Treebank words beforehand, or those of the sample. METEOR 1.5 is timed
+from the texts as they are; there is no other in Python.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import nltk.data
+import numpy as np
+from nltk.corpus import wordnet
+from nltk.translate.meteor_score import meteor_score
+
+import dialoscope as ds
+from dialoscope.assets import locate
+from dialoscope.backends import wordnet as our_wordnet
+from dialoscope.metrics import meteor as our_meteor
+from dialoscope.text import Tokenizer, stemmer
+
+T = TypeVar("T")
+
+BAR, GOAL = 10.0, 20.0
+ROOT = Path(__file__).resolve().parents[1]
+RATED = (
+    "grade/grade_*.jsonl",
+    "usr_personachat/data.jsonl",
+    "fbd/fbd_dailyz.jsonl",
+    "fbd/fbd_personaz.jsonl",
+)
+
+
+class Pair(NamedTuple):
+    """Two texts to compare."""
+
+    reply: str
+    reference: str
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="of which the fastest counts, for both sides")
+    rounds = parser.parse_args().rounds
+    pairs, origin = load_pairs()
+    print(f"{len(pairs)} pairs, {origin}")
+    words = [Pair(*(" ".join(one) for one in Tokenizer("treebank")(list(pair)))) for pair in pairs]
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(locate("wordnet"), Path(folder) / "corpora" / "wordnet")
+        nltk.data.path.insert(0, folder)  # where NLTK looks for it
+        wordnet.ensure_loaded()
+        theirs, their_time = fastest(lambda: score_nltk(words), rounds)
+    ours, our_time = fastest(lambda: score_ours(words, "meteor:variant=nltk,tokenizer=split"), rounds)
+    _, official_time = fastest(lambda: score_ours(pairs, "meteor"), rounds)
+    for name, seconds in (
+        ("NLTK", their_time),
+        ("dialoscope, variant nltk", our_time),
+        ("dialoscope, METEOR 1.5", official_time),
+    ):
+        print(f"{name:25} {seconds:7.2f} s {len(pairs) / seconds:9.0f} pairs/s")
+    apart = float(np.abs(ours - theirs).max())
+    ratio = their_time / our_time
+    print(f"largest difference of a score: {apart:.1e} (must be below 1e-9)")
+    print(f"{ratio:.1f} times as fast as NLTK; bar {BAR:g}, goal {GOAL:g}")
+    sys.exit(ratio < BAR or apart >= 1e-9)
+
+
+def load_pairs() -> tuple[list[Pair], str]:
+    folder = os.environ.get("DIALOSCOPE_CORPORA")
+    files = [path for pattern in RATED for path in sorted(Path(folder or "", "rated").glob(pattern))]
+    files = files if folder else [ROOT / "examples" / "sample.jsonl"]
+    rows = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    pairs = [Pair(row["response"], row["references"][0]) for row in rows if row.get("references")]
+    return pairs, "rated" if folder else "of the sample"
+
+
+def fastest(work: Callable[[], T], rounds: int) -> tuple[T, float]:
+    """What the work returns, and the seconds of its fastest round."""
+    times = []
+    for _ in range(rounds):
+        forget()
+        clock = time.perf_counter()
+        found = work()
+        times.append(time.perf_counter() - clock)
+    return found, min(times)
+
+
+def forget() -> None:
+    """Each round must do its own work."""
+    wordnet._synset_offset_cache.clear()
+    for remembering in (
+        our_meteor._meanings,
+        our_meteor._synsets,
+        our_meteor._porter_stem,
+        our_wordnet._members,
+        our_wordnet._listed,
+        stemmer.stem,
+    ):
+        remembering.cache_clear()
+
+
+def score_ours(pairs: list[Pair], metric: str) -> np.ndarray:
+    examples = [
+        ds.Example(str(number), "system", pair.reply, (), (pair.reference,))
+        for number, pair in enumerate(pairs)
+    ]
+    return ds.evaluate(examples, [metric]).values(metric)
+
+
+def score_nltk(pairs: list[Pair]) -> np.ndarray:
+    return np.array([meteor_score([pair.reference.split()], pair.reply.split()) for pair in pairs])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""WordNet, read from its own database files (https://wordnet.princeton.edu/documentation/wndb5wn)."""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+from dialoscope.assets import locate
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
+
+PARTS: Mapping[str, str] = MappingProxyType({"n": "noun", "v": "verb", "a": "adj", "r": "adv"})
+"""The parts of speech, and what the files of each are called."""
+
+# Morphy's rules (https://wordnet.princeton.edu/documentation/morphy7wn); NLTK has one more, for -ves.
+_ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
+    {
+        "n": (
+            ("s", ""),
+            ("ses", "s"),
+            ("ves", "f"),
+            ("xes", "x"),
+            ("zes", "z"),
+            ("ches", "ch"),
+            ("shes", "sh"),
+            ("men", "man"),
+            ("ies", "y"),
+        ),
+        "v": (
+            ("s", ""),
+            ("ies", "y"),
+            ("es", "e"),
+            ("es", ""),
+            ("ed", "e"),
+            ("ed", ""),
+            ("ing", "e"),
+            ("ing", ""),
+        ),
+        "a": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+        "r": (),
+    }
+)
+_ANY_ENDING = MappingProxyType({part: tuple(old for old, _ in endings) for part, endings in _ENDINGS.items()})
+
+
+@dataclass(frozen=True)
+class WordNet:
+    """Which English words mean the same; a meaning is written as its part of speech and number: n02084071."""
+
+    name: ClassVar[str] = "wordnet"
+    version: ClassVar[int] = 1
+
+    asset: str = "wordnet"
+    """The name of an asset, or a folder with WordNet's database files: index.noun, data.noun, noun.exc, …"""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the database files."""
+        return _fingerprint(_folder(self.asset))
+
+    def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
+        """The meanings of a word in any of its forms, in WordNet's order, which puts common ones first."""
+        folder = _folder(self.asset)
+        found = [_listed(folder, form, one) for one in part or PARTS for form in self.base_forms(word, one)]
+        return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+    def listed(self, word: str, part: str = "") -> tuple[str, ...]:
+        """The meanings that stand under this very form."""
+        folder = _folder(self.asset)
+        return tuple(chain.from_iterable([_listed(folder, word, one) for one in part or PARTS]))
+
+    def members(self, synset: str) -> tuple[str, ...]:
+        """The words with this meaning, as they are written: proper names begin with a capital letter."""
+        return _members(_folder(self.asset), synset)
+
+    def base_forms(self, word: str, part: str) -> tuple[str, ...]:
+        """The word and what its ending or the list of exceptions makes of it, if WordNet lists them."""
+        word, folder = word.lower(), _folder(self.asset)
+        forms = _exceptions(folder, part).get(word) or _without_ending(word, part)
+        return tuple([form for form in dict.fromkeys((word, *forms)) if _listed(folder, form, part)])
+
+    def irregular(self, word: str) -> tuple[str, ...]:
+        """The base forms of a word whose form follows no rule: went → go."""
+        folder = _folder(self.asset)
+        return tuple(
+            dict.fromkeys(base for part in PARTS for base in _exceptions(folder, part).get(word, ()))
+        )
+
+
+def _without_ending(word: str, part: str) -> list[str]:
+    if not word.endswith(_ANY_ENDING[part]):
+        return []
+    return [word.removesuffix(old) + new for old, new in _ENDINGS[part] if word.endswith(old)]
+
+
+@lru_cache(maxsize=8)
+def _folder(asset: str) -> str:
+    """As text, which is quicker to look up by than a path."""
+    folder = Path(asset) if Path(asset).is_dir() else locate(asset)
+    for one in PARTS.values():
+        for name in (f"index.{one}", f"data.{one}", f"{one}.exc"):
+            if not (folder / name).is_file():
+                raise BackendError(
+                    f"{printable(str(folder))} holds no WordNet: it has no {name}. Name a folder with the "
+                    "database files of WordNet, or leave the lexicon as it is: wordnet."
+                )
+    return str(folder)
+
+
+@lru_cache(maxsize=8)
+def _fingerprint(folder: str) -> str:
+    names = [name for one in PARTS.values() for name in (f"index.{one}", f"data.{one}", f"{one}.exc")]
+    hashes = [f"{name} {sha256(_read(Path(folder, name))).hexdigest()}" for name in sorted(names)]
+    return sha256("\n".join(hashes).encode()).hexdigest()
+
+
+@lru_cache(maxsize=1 << 18)
+def _listed(folder: str, word: str, part: str) -> tuple[str, ...]:
+    """The numbers at the end of the word's line in the index."""
+    lines, start = _index(folder, part), word + " "
+    place = bisect_left(lines, start)
+    if place == len(lines) or not lines[place].startswith(start) or " " in word:
+        return ()
+    fields = lines[place].split()
+    try:
+        return tuple([part + offset for offset in fields[-int(fields[2]) :]])
+    except (ValueError, IndexError) as error:
+        raise _damaged(Path(folder, f"index.{PARTS[part]}")) from error
+
+
+@lru_cache(maxsize=8)
+def _index(folder: str, part: str) -> list[str]:
+    """The lines of an index without those of its licence, in order."""
+    path = Path(folder, f"index.{PARTS[part]}")
+    try:
+        lines = [line for line in _read(path).decode().split("\n") if line and not line.startswith(" ")]
+    except UnicodeDecodeError as error:
+        raise _damaged(path) from error
+    lines.sort()  # they are sorted in the files of Princeton, which makes this cheap
+    return lines
+
+
+@lru_cache(maxsize=8)
+def _exceptions(folder: str, part: str) -> Mapping[str, tuple[str, ...]]:
+    path = Path(folder, f"{PARTS[part]}.exc")
+    try:
+        lines = [line.split() for line in _read(path).decode().split("\n")]
+    except UnicodeDecodeError as error:
+        raise _damaged(path) from error
+    return MappingProxyType({word: tuple(bases) for word, *bases in filter(None, lines)})
+
+
+@lru_cache(maxsize=1 << 16)
+def _members(folder: str, synset: str) -> tuple[str, ...]:
+    """From the line of the data file at the synset's number, which is its place in bytes."""
+    data, start = _data(folder, synset[0]), int(synset[1:])
+    try:
+        _, _, _, count, rest = data[start : data.index(b"\n", start)].decode().split(" ", 4)
+        words = rest.split(" ", 2 * int(count, 16))[: 2 * int(count, 16) : 2]
+    except ValueError as error:  # no line, no text, or too few fields
+        raise _damaged(Path(folder, f"data.{PARTS[synset[0]]}")) from error
+    # Some adjectives carry a note on where they may stand: galore(ip).
+    return tuple(word.partition("(")[0] for word in words)
+
+
+@lru_cache(maxsize=8)
+def _data(folder: str, part: str) -> bytes:
+    return _read(Path(folder, f"data.{PARTS[part]}"))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BackendError(f"{printable(str(path))} cannot be read: {error.strerror}.") from error
+
+
+def _damaged(path: Path) -> BackendError:
+    return BackendError(f"{printable(str(path))} is no file of WordNet's, or it is damaged.")

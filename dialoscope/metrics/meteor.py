@@ -1,0 +1,428 @@
+"""METEOR 1.5 (Denkowski & Lavie, 2014, https://aclanthology.org/W14-3348) and NLTK's."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from dialoscope.backends.base import Backend, Lexicon
+from dialoscope.backends.paraphrases import Paraphrases
+from dialoscope.backends.wordnet import WordNet
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, SumMetric, ratio
+from dialoscope.tally import Floats, Ints, Sums
+from dialoscope.text import Batch, Tokenizer
+from dialoscope.text.alignment import (
+    EXACT,
+    PARAPHRASE,
+    STEM,
+    SYNONYM,
+    Match,
+    beam_alignment,
+    chunks,
+    greedy_alignment,
+)
+from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
+from dialoscope.text.stemmer import stem
+
+_OWN_TOKENIZER = "meteor"
+
+# The statistics of a pair: how many words each text has, how many of them are function words, then for each
+# kind of match the content words and the function words it covers, then chunks and the pair's own score.
+# Of each two the first is the reply's, the second the reference's.
+_LENGTHS, _FUNCTION_WORDS = slice(0, 2), slice(2, 4)
+_MATCH_COLUMNS = 16
+_MATCHES = slice(4, 4 + _MATCH_COLUMNS)
+_CHUNKS, _SCORE = 20, 21
+
+
+@dataclass(frozen=True)
+class Meteor(SumMetric):
+    """Words of the reply that stand for words of a reference, equal or alike, and how many runs they make."""
+
+    name = "meteor"
+    version = 1
+    paper = "https://aclanthology.org/W14-3348"
+    needs = frozenset({"references"})
+    higher_is_better = True
+    variants = MappingProxyType(
+        {
+            "1.5": MappingProxyType({}),
+            "nltk": MappingProxyType(
+                {
+                    "definition": "nltk",
+                    "tokenizer": "treebank",
+                    "alpha": 0.9,
+                    "beta": 3.0,
+                    "gamma": 0.5,
+                    "delta": 0.5,
+                    "stem_weight": 1.0,
+                    "synonym_weight": 1.0,
+                }
+            ),
+        }
+    )
+
+    definition: Literal["1.5", "nltk"] = "1.5"
+    """Whose stems, synonyms, alignment, and number for a system."""
+    tokenizer: str = _OWN_TOKENIZER
+    """Words are compared in lower case; meteor: as METEOR 1.5 cuts them."""
+    alpha: float = 0.85
+    """How much recall weighs; the rest is precision's."""
+    beta: float = 0.2
+    """How soon the penalty for chunks grows."""
+    gamma: float = 0.6
+    """The highest penalty for chunks."""
+    delta: float = 0.75
+    """How much a content word weighs; the rest is a function word's."""
+    stem_weight: float = 0.6
+    synonym_weight: float = 0.8
+    paraphrase_weight: float = 0.6
+    beam: int = 40
+    """For 1.5: how many alignments the search keeps."""
+    lexicon: str = "wordnet"
+    """Where synonyms come from: the name of an asset, or a folder with WordNet's files."""
+    paraphrases: str = ""
+    """A table of paraphrases in METEOR's form; without one, there are none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tokenizer != _OWN_TOKENIZER:
+            Tokenizer(self.tokenizer)
+        shares = (self.alpha, self.gamma, self.stem_weight, self.synonym_weight, self.paraphrase_weight)
+        if not (all(0 <= share <= 1 for share in shares) and 0 < self.delta < 1 and 0 < self.beta <= 100):
+            raise MetricError(
+                "meteor: alpha, gamma and the weights must be between 0 and 1, delta above 0 and below 1, "
+                "and beta above 0 and at most 100."
+            )
+        if not 1 <= self.beam <= 10_000:
+            raise MetricError("meteor: beam must be between 1 and 10000.")
+        if self.paraphrases and self.definition != "1.5":
+            raise MetricError("meteor: paraphrases are used by definition 1.5 only.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """From nothing to the same words."""
+        return Bounds(0, 1)
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """What it looks words up in."""
+        table = (Paraphrases(self.paraphrases),) if self.paraphrases else ()
+        return WordNet(self.lexicon), *table
+
+    def measure(self, batch: Batch) -> Sums:
+        """The counts of each reply with the reference that gives it the highest score, and that score."""
+        pairs, rows = self._pairs(batch)
+        scored = np.concatenate([rows, self.of_many(rows)[:, None]], axis=1)
+        best = np.full((len(batch), _SCORE + 1), math.nan)
+        # Written from the worst to the best, of which the last stays; of equals the first reference.
+        order = np.lexsort((-np.arange(len(pairs.owner)), scored[pairs.row, _SCORE]))
+        best[pairs.owner[order]] = scored[pairs.row[order]]
+        return Sums(best)
+
+    def of_one(self, counts: Floats) -> Floats:
+        """The score that the reply was found to have."""
+        return np.asarray(counts[:, _SCORE])
+
+    def of_many(self, counts: Floats) -> Floats:
+        """Weighted harmonic mean of precision and recall, less a penalty; 0 where nothing matches."""
+        # Step by step as METEOR 1.5 computes, since the last bit decides which of two references is better.
+        precision, recall = (self._weighted_matches(counts) / self._weighted_lengths(counts)).T
+        some = (precision > 0) & (recall > 0)
+        precision, recall = np.where(some, precision, 1), np.where(some, recall, 1)
+        mean = 1 / ((1 - self.alpha) / precision + self.alpha / recall)
+        matched = counts[:, _MATCHES].sum(axis=1) / 2
+        fragments = counts[:, _CHUNKS] / np.maximum(matched, 1)
+        return np.where(some, mean * (1 - self.gamma * fragments**self.beta), 0.0)
+
+    def _weighted_matches(self, counts: Floats) -> Floats:
+        """Of the reply, and of the reference."""
+        kinds = (1.0, self.stem_weight, self.synonym_weight, self.paraphrase_weight)
+        weights = (*((kind, self.delta) for kind in kinds), *((kind, 1 - self.delta) for kind in kinds))
+        columns = np.split(counts[:, _MATCHES], len(weights), axis=1)
+        terms = (column * kind * share for column, (kind, share) in zip(columns, weights, strict=True))
+        return np.asarray(sum(terms))
+
+    def _weighted_lengths(self, counts: Floats) -> Floats:
+        """Of the reply, and of the reference; 1 instead of none, which is divided by."""
+        words, function_words = counts[:, _LENGTHS], counts[:, _FUNCTION_WORDS]
+        lengths = self.delta * (words - function_words) + (1 - self.delta) * function_words
+        return np.where(lengths > 0, lengths, 1)
+
+    def finish(self, sums: Floats) -> Floats:
+        """From the sums of all counts, as METEOR 1.5 does; NLTK has no number for a system, so the mean."""
+        return ratio(sums[:, _SCORE], sums[:, -1]) if self.definition == "nltk" else super().finish(sums)
+
+    def _pairs(self, batch: Batch) -> tuple["_Pairs", Floats]:
+        """Which replies and references go together, and the counts of each two texts, made once."""
+        rows: dict[tuple[str, str], int] = {}
+        owner, row = [], []
+        for place, example in enumerate(batch):
+            for reference in example.references:
+                owner.append(place)
+                row.append(rows.setdefault((example.response, reference), len(rows)))
+        texts = self._texts({text for pair in rows for text in pair})
+        align = self._aligner([text.words for text in texts.values()])
+        counts = [self._counts(texts[reply], texts[reference], align) for reply, reference in rows]
+        table = np.array(counts, float).reshape(-1, _SCORE)
+        return _Pairs(np.array(owner, np.int64), np.array(row, np.int64)), table
+
+    def _texts(self, texts: Iterable[str]) -> dict[str, "_Text"]:
+        texts = list(texts)
+        if self.tokenizer == _OWN_TOKENIZER:
+            lines = meteor_words(texts)
+        else:
+            lines = [[word.lower() for word in line] for line in Tokenizer(self.tokenizer)(texts)]
+        return {text: _Text.of(words) for text, words in zip(texts, lines, strict=True)}
+
+    def _aligner(self, texts: Sequence[Sequence[str]]) -> "_Aligner":
+        lexicon = WordNet(self.lexicon)
+        words = {word for text in texts for word in text}
+        if self.definition == "nltk":
+            stems = {word: _porter_stem(word) for word in words}
+            synonyms = _synonyms(set(stems.values()), lexicon)
+            return lambda reply, reference: greedy_alignment(reply, reference, stems, synonyms)
+        alike = _Alike.among(words, lexicon)
+        phrases = _Phrases.among(texts, Paraphrases(self.paraphrases)) if self.paraphrases else None
+        return lambda reply, reference: _align(reply, reference, alike, phrases, self.beam)
+
+    def _counts(self, reply: "_Text", reference: "_Text", align: "_Aligner") -> list[int]:
+        matches = align(reply.words, reference.words)
+        counts = [len(reply.words), len(reference.words), sum(reply.function), sum(reference.function)]
+        covered = [0] * _MATCH_COLUMNS
+        for start, length, reference_start, reference_length, kind in matches:
+            for place in range(start, start + length):
+                covered[_column(kind, reply.function[place], 0)] += 1
+            for place in range(reference_start, reference_start + reference_length):
+                covered[_column(kind, reference.function[place], 1)] += 1
+        runs = chunks(matches)
+        if self.definition == "1.5" and runs == 1 and sum(covered) == counts[0] + counts[1]:
+            runs = 0  # a reply that says all that its reference says, in its order, has no penalty
+        return [*counts, *covered, runs]
+
+
+class _Text(NamedTuple):
+    """A text, and which of its words are function words."""
+
+    words: list[str]
+    function: list[bool]
+
+    @classmethod
+    def of(cls, words: list[str]) -> "_Text":
+        return cls(words, [word in FUNCTION_WORDS for word in words])
+
+
+def _column(kind: int, function: bool, side: int) -> int:
+    """Where words are counted that a kind of match covers; side 0 is the reply's, 1 the reference's."""
+    return 8 * function + 2 * kind + side
+
+
+class _Pairs(NamedTuple):
+    """Replies with one of their references each."""
+
+    owner: Ints
+    """The reply."""
+    row: Ints
+    """Where the counts of these two texts stand."""
+
+
+_Aligner = Callable[[Sequence[str], Sequence[str]], list[Match]]
+
+
+class _Alike(NamedTuple):
+    """The words that have the same stem as each word, and those with a common meaning; itself among them."""
+
+    stems: Mapping[str, frozenset[str]]
+    meanings: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def among(cls, words: Iterable[str], lexicon: Lexicon) -> "_Alike":
+        words = sorted(words)
+        same_stem, same_meaning = defaultdict(set), defaultdict(set)
+        for word in words:
+            same_stem[stem(word)].add(word)
+            for meaning in _meanings(lexicon, word):
+                same_meaning[meaning].add(word)
+        empty: set[str] = set()
+        return cls(
+            {word: frozenset(same_stem[stem(word)]) for word in words},
+            {
+                word: frozenset(empty.union(*(same_meaning[one] for one in _meanings(lexicon, word))))
+                for word in words
+            },
+        )
+
+
+class _Phrases(NamedTuple):
+    """The phrases of some texts that have paraphrases, with these."""
+
+    paraphrases: Mapping[str, Sequence[str]]
+    longest: int
+
+    @classmethod
+    def among(cls, texts: Iterable[Sequence[str]], table: Paraphrases) -> "_Phrases":
+        phrases = sorted({phrase for text in texts for phrase in _places_of_phrases(text, table.longest)})
+        found = zip(phrases, table.paraphrases(phrases), strict=True)
+        return cls({phrase: others for phrase, others in found if others}, table.longest)
+
+
+def _align(
+    reply: Sequence[str], reference: Sequence[str], alike: _Alike, phrases: _Phrases | None, beam: int
+) -> list[Match]:
+    """As METEOR 1.5."""
+    if reply == reference:
+        return [Match(place, 1, place, 1, EXACT) for place in range(len(reply))]
+    candidates = _word_matches(reply, reference, alike)
+    if phrases:
+        for match in _phrase_matches(reply, reference, phrases):
+            candidates.setdefault(match.reference, []).append(match)
+    return beam_alignment(candidates, len(reference), beam)
+
+
+def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> dict[int, list[Match]]:
+    """All pairs of words that may match, for each place in the reference; equal words match exactly only."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, word in enumerate(reply):
+        places[word].append(place)
+    said = frozenset(places)
+    found: dict[int, list[Match]] = {}
+    for place, word in enumerate(reference):
+        matches = [Match(start, 1, place, 1, EXACT) for start in places.get(word, ())]
+        for kind, others in ((STEM, alike.stems[word]), (SYNONYM, alike.meanings[word])):
+            if common := (said & others) - {word}:
+                starts = sorted(start for other in common for start in places[other])
+                matches += [Match(start, 1, place, 1, kind) for start in starts]
+        if matches:
+            found[place] = matches
+    return found
+
+
+def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Phrases) -> Iterable[Match]:
+    """First those of phrases of the reference, then those of phrases of the reply."""
+    of_reply, of_reference = (_places_of_phrases(text, phrases.longest) for text in (reply, reference))
+    for place, other_place, length, other_length in _in_both(of_reference, of_reply, phrases.paraphrases):
+        yield Match(other_place, other_length, place, length, PARAPHRASE)
+    for place, other_place, length, other_length in _in_both(of_reply, of_reference, phrases.paraphrases):
+        yield Match(place, length, other_place, other_length, PARAPHRASE)
+
+
+class _Found(NamedTuple):
+    """A phrase of a text, and one of the other text that can stand for it."""
+
+    place: int
+    other_place: int
+    length: int
+    other_length: int
+
+
+def _in_both(
+    phrases: Mapping[str, Sequence[int]],
+    others: Mapping[str, Sequence[int]],
+    table: Mapping[str, Sequence[str]],
+) -> list[_Found]:
+    """By place, then length, then in the order of the table."""
+    found = [
+        _Found(place, other_place, _length(phrase), _length(other))
+        for phrase in phrases.keys() & table.keys()
+        for other in table[phrase]
+        for place in phrases[phrase]
+        for other_place in others.get(other, ())
+    ]
+    return sorted(found, key=lambda one: (one.place, one.length))
+
+
+def _places_of_phrases(text: Sequence[str], longest: int) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for length in range(1, longest + 1):
+        for place in range(len(text) - length + 1):
+            places[" ".join(text[place : place + length])].append(place)
+    return places
+
+
+def _length(phrase: str) -> int:
+    return phrase.count(" ") + 1
+
+
+# METEOR 1.5 does not look a form up as WordNet does: it takes the first of these endings that leads to a
+# listed word of any part of speech, and meanings as numbers without their part of speech, some of which
+# stand for two meanings.
+_ENDINGS = (
+    ("s", ""),
+    ("ses", "s"),
+    ("xes", "x"),
+    ("zes", "z"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("men", "man"),
+    ("ies", "y"),
+    ("es", "e"),
+    ("es", ""),
+    ("ed", "e"),
+    ("ed", ""),
+    ("ing", "e"),
+    ("ing", ""),
+    ("er", ""),
+    ("est", ""),
+    ("er", "e"),
+    ("est", "e"),
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def _meanings(lexicon: Lexicon, word: str) -> frozenset[str]:
+    """As METEOR 1.5 finds them."""
+    bases = lexicon.irregular(word) or _regular(lexicon, word)
+    return frozenset(synset[1:] for form in (word, *bases) for synset in lexicon.listed(form))
+
+
+def _regular(lexicon: Lexicon, word: str) -> tuple[str, ...]:
+    if len(word) < 3 or word.endswith("ss"):
+        return ()
+    bases = (word.removesuffix(old) + new for old, new in _ENDINGS if word.endswith(old))
+    return tuple(base for base in bases if lexicon.listed(base))[:1]
+
+
+def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[str]]:
+    """As NLTK finds them: which of the words are among the members of a word's synsets, as written there."""
+    listed = {word: lexicon.listed(word) for word in words if "_" not in word}
+    together: dict[str, list[str]] = defaultdict(list)
+    for word, synsets in listed.items():
+        for synset in synsets:
+            together[synset].append(word)
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in words:
+        for synset in _synsets(lexicon, word):
+            if others := [one for one in together.get(synset, ()) if one != word]:
+                members = lexicon.members(synset)
+                found[word] += [one for one in others if one in members]
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _synsets(lexicon: Lexicon, word: str) -> tuple[str, ...]:
+    return lexicon.synsets(word)
+
+
+# No rule of Porter's applies to a word with none of these endings, and his stemmer is slow to find that out.
+_PORTER_ENDINGS = (
+    *("s", "ed", "ing", "y", "e", "al", "er", "ator", "ic"),
+    *("ant", "ent", "ion", "ou", "ism", "i", "ful", "ll"),
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def _porter_stem(word: str) -> str:
+    return str(_porter().stem(word)) if word.endswith(_PORTER_ENDINGS) else word
+
+
+@cache
+def _porter() -> Any:  # noqa: ANN401 - NLTK is not typed
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()

@@ -1,0 +1,169 @@
+"""WordNet read by us against WordNet read by NLTK, from the same files; and files that are none of its."""
+
+import pickle
+import random
+import shutil
+import time
+
+import nltk.data
+import pytest
+from nltk.corpus import wordnet as nltk_wordnet
+
+from dialoscope.backends import wordnet as reading
+from dialoscope.backends.base import Lexicon
+from dialoscope.backends.fake import FakeLexicon
+from dialoscope.backends.wordnet import PARTS, WordNet
+from dialoscope.errors import BackendError
+from dialoscope.signature import signature
+
+ENDINGS = ("s", "es", "ies", "ves", "men", "ed", "ing", "er", "est")
+
+
+@pytest.fixture(scope="module")
+def oracle(wordnet, tmp_path_factory):
+    """NLTK's reader, which wants the files where it looks for its own."""
+    folder = tmp_path_factory.mktemp("nltk")
+    shutil.copytree(wordnet, folder / "corpora" / "wordnet")
+    folder.chmod(0o755)
+    nltk.data.path.insert(0, str(folder))
+    nltk_wordnet.ensure_loaded()
+    return nltk_wordnet
+
+
+@pytest.fixture(scope="module")
+def words(wordnet) -> list[str]:
+    """Listed words and what endings make of them, every irregular form, and no words at all."""
+    listed = [
+        line.split()[0]
+        for part in PARTS.values()
+        for line in (wordnet / f"index.{part}").read_text().splitlines()
+        if not line.startswith(" ")
+    ]
+    irregular = [
+        line.split()[0]
+        for part in PARTS.values()
+        for line in (wordnet / f"{part}.exc").read_text().splitlines()
+    ]
+    chance = random.Random(3)  # noqa: S311 - no secret
+    some = chance.sample(listed, 4000)
+    inflected = [word[: -chance.randint(1, 3)] + chance.choice(ENDINGS) for word in some]
+    return [*some, *inflected, *irregular, "", "zzz", "run v", "né", "\ud800", "You"]
+
+
+def written(synset) -> str:
+    return f"{'a' if synset.pos() == 's' else synset.pos()}{synset.offset():08d}"
+
+
+def test_it_gives_the_synsets_of_nltk_and_their_members(oracle, words):
+    lexicon = WordNet()
+    for word in words:
+        theirs = list(dict.fromkeys(oracle.synsets(word)))
+        assert list(lexicon.synsets(word)) == [written(synset) for synset in theirs], word
+        for synset in theirs:
+            assert list(lexicon.members(written(synset))) == synset.lemma_names()
+
+
+def test_it_gives_the_base_forms_of_nltk(oracle, words):
+    lexicon = WordNet()
+    for word in words:
+        for part in PARTS:
+            assert list(lexicon.base_forms(word, part)) == oracle._morphy(word.lower(), part), (word, part)
+
+
+def test_what_is_listed_is_looked_up_as_it_stands(wordnet):
+    lexicon = WordNet(str(wordnet))
+    assert lexicon.listed("dogs") == ()
+    assert lexicon.listed("dog", "v") == ("v02001858",)
+    assert set(lexicon.listed("dog", "v")) < set(lexicon.listed("dog"))
+    assert lexicon.synsets("dogs", "v") == lexicon.listed("dog", "v")
+    assert lexicon.irregular("went") == ("go",)
+    assert lexicon.irregular("dogs") == ()
+    assert lexicon.members("n09044862")[:2] == ("United_States", "United_States_of_America")
+
+
+def test_it_is_a_light_value_that_signs_itself(wordnet):
+    lexicon = WordNet()
+    assert pickle.loads(pickle.dumps(lexicon)) == lexicon  # noqa: S301 - our own
+    assert signature(lexicon) == "wordnet|asset:wordnet|v:1"
+    assert isinstance(lexicon, Lexicon)
+    assert isinstance(FakeLexicon(), Lexicon)
+    assert lexicon.fingerprint == WordNet(str(wordnet)).fingerprint
+    assert len(lexicon.fingerprint) == 64
+
+
+def test_the_fingerprint_changes_with_the_files(wordnet, tmp_path):
+    copy = shutil.copytree(wordnet, tmp_path / "other")
+    (copy / "adv.exc").write_text("best well\n")
+    assert WordNet(str(copy)).fingerprint != WordNet().fingerprint
+
+
+def test_it_is_ready_in_less_than_half_a_second(wordnet):
+    for remembering in (reading._index, reading._exceptions, reading._listed):
+        remembering.cache_clear()
+    clock = time.perf_counter()
+    assert WordNet().synsets("running")
+    assert time.perf_counter() - clock < 0.5
+
+
+def test_a_folder_without_its_files_is_refused(tmp_path):
+    (tmp_path / "index.noun").write_text("dog n 1 0 1 0 00000001\n")
+    with pytest.raises(
+        BackendError, match=r"holds no WordNet: it has no data\.noun\. Name a folder with the"
+    ):
+        WordNet(str(tmp_path)).synsets("dog")
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A lexicon of one noun."""
+    for part in PARTS.values():
+        for name in (f"index.{part}", f"data.{part}", f"{part}.exc"):
+            (tmp_path / name).write_text("")
+    (tmp_path / "index.noun").write_text("dog n 1 0 1 0 00000000  \n")
+    (tmp_path / "data.noun").write_text("00000000 05 n 02 dog 0 hound(p) 0 000 | a beast  \n")
+    return tmp_path
+
+
+def test_any_folder_in_wordnets_form_will_do(tiny):
+    lexicon = WordNet(str(tiny))
+    assert lexicon.synsets("dogs") == ("n00000000",)
+    assert lexicon.members("n00000000") == ("dog", "hound")
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"00000000 05 n zz dog 0 000 | a\n", b"\xff\xff\n", b"00000000 05\n"]
+)
+def test_damaged_data_is_refused(tiny, damage):
+    (tiny / "data.noun").write_bytes(damage)
+    with pytest.raises(BackendError, match=r"data\.noun is no file of WordNet's, or it is damaged\."):
+        WordNet(str(tiny)).members("n00000000")
+
+
+@pytest.mark.parametrize("name", ["index.verb", "noun.exc"])
+def test_files_that_are_no_text_are_refused(tiny, name):
+    (tiny / name).write_bytes(b"\xff\xfe\n")
+    with pytest.raises(BackendError, match=f"{name} is no file of WordNet's, or it is damaged"):
+        WordNet(str(tiny)).synsets("dogs")
+
+
+def test_a_damaged_line_of_an_index_is_refused(tiny):
+    (tiny / "index.noun").write_text("dog n many\n")
+    with pytest.raises(BackendError, match=r"index\.noun is no file of WordNet's, or it is damaged"):
+        WordNet(str(tiny)).synsets("dog")
+
+
+def test_a_file_that_vanished_is_named(tiny):
+    lexicon = WordNet(str(tiny))
+    assert lexicon.listed("cat") == ()
+    (tiny / "data.noun").unlink()
+    with pytest.raises(BackendError, match=r"data\.noun cannot be read: No such file"):
+        lexicon.members("n00000000")
+
+
+def test_the_fake_obeys_the_same_rules():
+    fake = FakeLexicon()
+    assert fake.synsets("cars") == fake.listed("car") == ("n:car",)
+    assert fake.listed("cars") == ()
+    assert fake.listed("film", "v") == ()
+    assert fake.irregular("bought") == ("buy",)
+    assert fake.irregular("car") == ()
