@@ -4,9 +4,9 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from dialoscope.text.alignment import (
     greedy_alignment,
 )
 from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
+from dialoscope.text.porter import porter_stem
 from dialoscope.text.stemmer import stem
 
 _OWN_TOKENIZER = "meteor"
@@ -185,7 +186,7 @@ class Meteor(SumMetric):
         lexicon = WordNet(self.lexicon)
         words = {word for text in texts for word in text}
         if self.definition == "nltk":
-            stems = {word: _porter_stem(word) for word in words}
+            stems = {word: porter_stem(word) for word in words}
             synonyms = _synonyms(set(stems.values()), lexicon)
             return lambda reply, reference: greedy_alignment(reply, reference, stems, synonyms)
         alike = _Alike.among(words, lexicon)
@@ -194,13 +195,13 @@ class Meteor(SumMetric):
 
     def _counts(self, reply: "_Text", reference: "_Text", align: "_Aligner") -> list[int]:
         matches = align(reply.words, reference.words)
-        counts = [len(reply.words), len(reference.words), sum(reply.function), sum(reference.function)]
+        counts = [len(reply.words), len(reference.words), reply.functions, reference.functions]
         covered = [0] * _MATCH_COLUMNS
         for start, length, reference_start, reference_length, kind in matches:
-            for place in range(start, start + length):
-                covered[_column(kind, reply.function[place], 0)] += 1
-            for place in range(reference_start, reference_start + reference_length):
-                covered[_column(kind, reference.function[place], 1)] += 1
+            for function in reply.function[start : start + length]:
+                covered[8 * function + 2 * kind] += 1
+            for function in reference.function[reference_start : reference_start + reference_length]:
+                covered[8 * function + 2 * kind + 1] += 1
         runs = chunks(matches)
         if self.definition == "1.5" and runs == 1 and sum(covered) == counts[0] + counts[1]:
             runs = 0  # a reply that says all that its reference says, in its order, has no penalty
@@ -212,15 +213,13 @@ class _Text(NamedTuple):
 
     words: list[str]
     function: list[bool]
+    functions: int
+    """How many these are."""
 
     @classmethod
     def of(cls, words: list[str]) -> "_Text":
-        return cls(words, [word in FUNCTION_WORDS for word in words])
-
-
-def _column(kind: int, function: bool, side: int) -> int:
-    """Where words are counted that a kind of match covers; side 0 is the reply's, 1 the reference's."""
-    return 8 * function + 2 * kind + side
+        function = [word in FUNCTION_WORDS for word in words]
+        return cls(words, function, sum(function))
 
 
 class _Pairs(NamedTuple):
@@ -398,31 +397,13 @@ def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[s
     found: dict[str, list[str]] = defaultdict(list)
     for word in words:
         for synset in _synsets(lexicon, word):
-            if others := [one for one in together.get(synset, ()) if one != word]:
+            others = together.get(synset, ())
+            if len(others) > 1 or (others and others[0] != word):
                 members = lexicon.members(synset)
-                found[word] += [one for one in others if one in members]
+                found[word] += [one for one in others if one != word and one in members]
     return found
 
 
 @lru_cache(maxsize=1 << 16)
 def _synsets(lexicon: Lexicon, word: str) -> tuple[str, ...]:
     return lexicon.synsets(word)
-
-
-# No rule of Porter's applies to a word with none of these endings, and his stemmer is slow to find that out.
-_PORTER_ENDINGS = (
-    *("s", "ed", "ing", "y", "e", "al", "er", "ator", "ic"),
-    *("ant", "ent", "ion", "ou", "ism", "i", "ful", "ll"),
-)
-
-
-@lru_cache(maxsize=1 << 16)
-def _porter_stem(word: str) -> str:
-    return str(_porter().stem(word)) if word.endswith(_PORTER_ENDINGS) else word
-
-
-@cache
-def _porter() -> Any:  # noqa: ANN401 - NLTK is not typed
-    from nltk.stem.porter import PorterStemmer
-
-    return PorterStemmer()

@@ -41,22 +41,21 @@ def greedy_alignment(
     do not, because of the stem "happi".
     """
     matches: list[Match] = []
-    left = list(range(len(reply)))[::-1]
-    places = _places(reference)
-    left = _matched_backwards(left, reply, places, EXACT, matches)
-    right = [place for found in places.values() for place in found]
+    places = _places(reference, range(len(reference)))
+    left = _matched_backwards(range(len(reply) - 1, -1, -1), reply, places, EXACT, matches)
+    right = sorted([place for found in places.values() for place in found])
     if left and right:
         reply, reference = [stems[word] for word in reply], [stems[word] for word in reference]
-        places = _places(reference, sorted(right))
+        places = _places(reference, right)
         left = _matched_backwards(left, reply, places, STEM, matches)
         _match_synonyms(
             [place for place in left if reply[place] in synonyms], reply, places, synonyms, matches
         )
-    return sorted(matches, key=itemgetter(Match._fields.index("reference")))
+    return sorted(matches, key=itemgetter(2))
 
 
 def _matched_backwards(
-    left: list[int], reply: Sequence[str], places: dict[str, list[int]], kind: int, matches: list[Match]
+    left: Iterable[int], reply: Sequence[str], places: dict[str, list[int]], kind: int, matches: list[Match]
 ) -> list[int]:
     """Match what can be, with the last place of the same word; what is left over."""
     rest = []
@@ -83,11 +82,15 @@ def _match_synonyms(
             matches.append(Match(place, 1, last.pop(), 1, SYNONYM))
 
 
-def _places(words: Sequence[str], among: Iterable[int] | None = None) -> dict[str, list[int]]:
+def _places(words: Sequence[str], among: Iterable[int]) -> dict[str, list[int]]:
     """Where each word stands, in order."""
     places: dict[str, list[int]] = {}
-    for place in range(len(words)) if among is None else among:
-        places.setdefault(words[place], []).append(place)
+    for place in among:
+        word = words[place]
+        if word in places:
+            places[word].append(place)
+        else:
+            places[word] = [place]
     return places
 
 
@@ -207,7 +210,7 @@ def _further(paths: list[_Path], place: int, options: Sequence[_Option]) -> list
                 end, free = start + length, place + reference_length
                 further.append((rank - gain + chunk, end, free, used | words, (match, matches)))
             rank += distance
-        further.append(_skipped((rank, reply_end, place + 1, used, matches)))
+        further.append((rank if reply_end == -1 else rank + _CHUNK, -1, place + 1, used, matches))
     return further
 
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from nltk.stem.porter import PorterStemmer
 
 import dialoscope as ds
 from dialoscope.backends.paraphrases import Paraphrases
@@ -12,6 +13,7 @@ from dialoscope.errors import BackendError, MetricError
 from dialoscope.text import Batch
 from dialoscope.text.alignment import EXACT, STEM, SYNONYM, Match, beam_alignment, chunks, greedy_alignment
 from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
+from dialoscope.text.porter import porter_stem
 from dialoscope.text.stemmer import stem
 
 
@@ -78,6 +80,18 @@ def test_function_words_are_words_that_can_come_out_of_a_text():
 )
 def test_stems_are_those_of_snowball(stemmed, words):
     assert {stem(word) for word in words.split(" ")} == {stemmed}
+
+
+def test_porters_stems_are_those_of_nltk(wordnet):
+    lines = (wordnet / "index.noun").read_text().splitlines() + (
+        wordnet / "index.verb"
+    ).read_text().splitlines()
+    words = sorted({word for line in lines for word in line.split()[0].split("_")})[::5]
+    words += [word + ending for word in words[::9] for ending in ("ed", "ing", "ies", "y", "alli", "ational")]
+    words += ["dies", "died", "feed", "agreed", "sky", "skies", "ox", "", "biologi", "logi", "vocationally"]
+    theirs = PorterStemmer()
+    assert len(words) > 15000
+    assert [porter_stem(word) for word in words] == [theirs.stem(word) for word in words]
 
 
 def matched(*pairs: tuple[int, int, int]) -> list[Match]:
