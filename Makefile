@@ -6,6 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
+	$(BIN)/dialoscope score examples/sample.jsonl -m likelihood -m meteor
 
 test: .venv/ready
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
@@ -24,6 +25,9 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/lexical.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/meteor.py
+	$(BIN)/python benchmarks/language_model.py
+	$(BIN)/python benchmarks/encoder.py
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dialoscope needs Python 3.11 or newer; name one with make PYTHON=...")'

@@ -55,14 +55,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every reply, also on a processor")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--dtype", default="", help="bfloat16 on a GPU, float32 on a processor")
     parser.add_argument("--rounds", type=int, default=0, help="of ours, of which the fastest counts")
     parser.add_argument("--without-peer", action="store_true")
     chosen = parser.parse_args()
     texts = replies()
     if chosen.device == "cpu" and not chosen.all:
         texts = sample(texts, SAMPLE)
-    lm = TransformerLanguageModel("smollm2", dtype=chosen.dtype, device=chosen.device).settled()
+    lm = TransformerLanguageModel(
+        "smollm2",
+        dtype=chosen.dtype or ("bfloat16" if chosen.device == "cuda" else "float32"),
+        device=chosen.device,
+    )
     work = useful_work(lm, texts)
     print(f"{len(texts)} replies, {work.unique:,} unique tokens, {work.scored:,} scored tokens; {lm.dtype}")
     rounds = chosen.rounds or (5 if chosen.device == "cuda" else 2)
@@ -104,7 +108,7 @@ def replies() -> list[Continuation]:
         sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
     files = [file for pattern in RATED for file in sorted((Path(folder) / "rated").glob(pattern))]
     rows = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    return [Continuation("\n".join(row["context"]), "\n" + row["response"]) for row in rows]
+    return [Continuation("".join(f"{turn}\n" for turn in row["context"]), row["response"]) for row in rows]
 
 
 def sample(texts: list[Continuation], count: int) -> list[Continuation]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dialoscope.backends.wordnet import WordNet
+    from dialoscope.checkup import doctor
     from dialoscope.data import Replies, lint, read
     from dialoscope.errors import (
         AssetError,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
     from dialoscope.metrics.entropy import Entropy
+    from dialoscope.metrics.likelihood import Likelihood
     from dialoscope.metrics.meteor import Meteor
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
@@ -45,6 +47,7 @@ _HOMES = {
     "Distinct": "metrics.distinct",
     "Entropy": "metrics.entropy",
     "Example": "records",
+    "Likelihood": "metrics.likelihood",
     "MeanMetric": "metrics",
     "Meteor": "metrics.meteor",
     "Metric": "metrics",
@@ -62,6 +65,7 @@ _HOMES = {
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
+    "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
     "metric": "metrics",
@@ -82,6 +86,7 @@ __all__ = [
     "Distinct",
     "Entropy",
     "Example",
+    "Likelihood",
     "MeanMetric",
     "Meteor",
     "Metric",
@@ -100,6 +105,7 @@ __all__ = [
     "WordNet",
     "Words",
     "__version__",
+    "doctor",
     "evaluate",
     "lint",
     "metric",

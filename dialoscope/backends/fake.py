@@ -24,13 +24,21 @@ def _number(*texts: str) -> float:
     return int.from_bytes(digest, "big") / 2**64
 
 
+class _Fake:
+    """What all of them have."""
+
+    fingerprint: ClassVar[str] = "fake"
+
+    def __str__(self) -> str:
+        return "fake"
+
+
 @dataclass(frozen=True)
-class FakeLanguageModel:
+class FakeLanguageModel(_Fake):
     """A token is a word; one that stands in the prefix is likelier."""
 
     name: ClassVar[str] = "fake-lm"
     version: ClassVar[int] = 1
-    fingerprint: ClassVar[str] = "fake"
 
     def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
         """Between -10 and -2, and 1 more for a word of the prefix."""
@@ -50,12 +58,11 @@ class FakeLanguageModel:
 
 
 @dataclass(frozen=True)
-class FakeEncoder:
+class FakeEncoder(_Fake):
     """A token is a word, its vector the counts of its letters; a text has the mean of its words."""
 
     name: ClassVar[str] = "fake-encoder"
     version: ClassVar[int] = 1
-    fingerprint: ClassVar[str] = "fake"
 
     def encode(self, texts: Sequence[str | Pair]) -> Vectors:
         """Zeros for a text without words."""
@@ -80,12 +87,11 @@ class FakeEncoder:
 
 
 @dataclass(frozen=True)
-class FakeClassifier:
+class FakeClassifier(_Fake):
     """Entailment is the share of common words, contradiction a `not` on one side alone."""
 
     name: ClassVar[str] = "fake-classifier"
     version: ClassVar[int] = 1
-    fingerprint: ClassVar[str] = "fake"
     labels: ClassVar[tuple[str, ...]] = ("entailment", "neutral", "contradiction")
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
@@ -100,12 +106,11 @@ class FakeClassifier:
 
 
 @dataclass(frozen=True)
-class FakeWordVectors:
+class FakeWordVectors(_Fake):
     """Letter counts; words without a letter are unknown."""
 
     name: ClassVar[str] = "fake-vectors"
     version: ClassVar[int] = 1
-    fingerprint: ClassVar[str] = "fake"
     dims: ClassVar[int] = 26
 
     def vectors(self, words: Sequence[str]) -> Vectors:
@@ -117,12 +122,11 @@ class FakeWordVectors:
 
 
 @dataclass(frozen=True)
-class FakeTagger:
+class FakeTagger(_Fake):
     """Words are between spaces; one in -ed is a verb, a capitalised one a name, any other a noun."""
 
     name: ClassVar[str] = "fake-tagger"
     version: ClassVar[int] = 1
-    fingerprint: ClassVar[str] = "fake"
 
     def tag(self, texts: Sequence[str]) -> list[list[Word]]:
         """The words of each text."""
@@ -139,12 +143,11 @@ class FakeTagger:
 
 
 @dataclass(frozen=True)
-class FakeLexicon:
+class FakeLexicon(_Fake):
     """A few words."""
 
     name: ClassVar[str] = "fake-lexicon"
     version: ClassVar[int] = 1
-    fingerprint: ClassVar[str] = "fake"
 
     _MEANINGS: ClassVar[dict[str, tuple[str, ...]]] = {
         "n:car": ("car", "auto"),

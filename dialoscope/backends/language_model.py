@@ -1,6 +1,5 @@
 """A causal language model of the Hugging Face kind: a folder, an asset, or a name on the hub."""
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +16,7 @@ from dialoscope.tally import Floats
 if TYPE_CHECKING:
     from dialoscope.backends._torch_lm import Engine
 
-Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Dtype = Literal["float32", "bfloat16", "float16"]
 Start = Literal["bos", "none"]
 
 
@@ -32,8 +31,8 @@ class TransformerLanguageModel:
     """A folder, an asset, or a name on the hub."""
     revision: str = "main"
     """Of a model on the hub."""
-    dtype: Dtype = "auto"
-    """How precisely it computes; `auto`: float32 on a processor, bfloat16 on a GPU."""
+    dtype: Dtype = "float32"
+    """How precisely it computes. Half precision is much faster on a GPU, and gives other numbers."""
     start: Start = "bos"
     """What stands before every text: the model's own first token, or nothing. Without it the first token of a
     text that has no prefix is not scored."""
@@ -66,29 +65,19 @@ class TransformerLanguageModel:
         """A hash of weights, configuration and tokenizer."""
         return fingerprint(self.model, self.revision)
 
-    def settled(self) -> "TransformerLanguageModel":
-        """The same with nothing left to the machine, so that its signature says what was computed."""
-        if self.dtype != "auto":
-            return self
-        device = import_torch_side("_torch_device", f"The language model {self.model}")
-        return dataclasses.replace(self, dtype=device.settled_dtype(self.dtype, self.device))
-
     def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
         """The natural logarithm of each token's probability, for each text given its prefix."""
-        this = self.settled()
-        who = f"{signature(this)} {this.fingerprint}"
-        keys = [text_key(*text) for text in texts]
         found = remembered(
-            who,
-            keys,
-            lambda places: this._engine.log_probabilities([texts[place] for place in places], places),
+            f"{signature(self)} {self.fingerprint}",
+            [text_key(*text) for text in texts],
+            lambda places: self._engine.log_probabilities([texts[place] for place in places], places),
             what=f"Reading with {self.model}",
         )
         return [values.astype(float) for values in found]
 
     def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
         """`how.samples` texts for each prompt, without the prompt; the same for a seed in any batch."""
-        return self.settled()._engine.generate(prompts, how)
+        return self._engine.generate(prompts, how)
 
     @property
     def _engine(self) -> "Engine":

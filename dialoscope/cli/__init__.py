@@ -10,6 +10,7 @@ import typer
 
 from dialoscope import __version__
 from dialoscope.cli.assets import assets
+from dialoscope.cli.doctor import doctor
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
 from dialoscope.cli.score import score
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (score, show, verify, lint, metrics):
+for verb in (score, show, verify, lint, metrics, doctor):
     app.command()(verb)
 app.add_typer(assets, name="assets")
 

@@ -7,8 +7,9 @@ from functools import cache
 from importlib import import_module, metadata
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_type_hints
 
+from dialoscope.backends.naming import described, is_kind
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import (
     AdditiveMetric,
@@ -47,6 +48,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "words": "dialoscope.metrics.words:Words",
         "repetition": "dialoscope.metrics.repetition:Repetition",
         "copying": "dialoscope.metrics.copying:Copying",
+        "likelihood": "dialoscope.metrics.likelihood:Likelihood",
     }
 )
 
@@ -91,8 +93,35 @@ def metrics(text: str) -> list[Metric[Any]]:
     options = [
         [(key, _read(chosen, key, word, hints[key])) for word in value.split("/")]
         for key, value in settings.items()
+        if not is_kind(hints.get(key.partition(".")[0]))
     ]
-    return [chosen(**{**preset, **dict(choice)}) for choice in product(*options)]
+    models = _models({**preset, **settings}, chosen)
+    return [chosen(**{**preset, **models, **dict(choice)}) for choice in product(*options)]
+
+
+def _models(settings: Mapping[str, Any], chosen: type[Metric[Any]]) -> dict[str, Any]:
+    """The models among the settings; `lm=gpt2,lm.window=512` sets one and something of its own."""
+    found: dict[str, Any] = {}
+    for name, kind in setting_types(chosen).items():
+        own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
+        if is_kind(kind) and (name in settings or own):
+            model = settings.get(name, getattr(chosen, name))
+            model = described(kind, model) if isinstance(model, str) else model
+            found[name] = _set(chosen, name, model, own)
+    return found
+
+
+def _set(chosen: type[Metric[Any]], name: str, model: Any, own: Mapping[str, str]) -> Any:  # noqa: ANN401
+    """A model with settings of its own."""
+    hints = get_type_hints(type(model))
+    known = [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
+    for key in own:
+        if key not in known:
+            raise MetricError(
+                f"{chosen.name}: {name} has no setting '{key}'. It has: {', '.join(known) or 'none'}."
+            )
+    read = {key: _read(chosen, f"{name}.{key}", word, hints[key]) for key, word in own.items()}
+    return dataclasses.replace(model, **read) if read else model
 
 
 def suite(name: str) -> list[Metric[Any]]:
@@ -155,7 +184,7 @@ def _settings(chosen: type[Metric[Any]], text: str) -> dict[str, str]:
         key, _, value = (word.strip() for word in part.partition("="))
         if not value:
             raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
-        if key not in known:
+        if key not in known and not is_kind(setting_types(chosen).get(key.partition(".")[0])):
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(known) or 'none'}."
             raise MetricError(f"{chosen.name} has no setting '{key}'. {hint}")

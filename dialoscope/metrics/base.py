@@ -7,11 +7,23 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dialoscope.backends import Backend
+from dialoscope.backends.naming import described, is_kind, obeys
 from dialoscope.errors import MetricError
 from dialoscope.signature import signature
 from dialoscope.tally import Floats, Ints, Sums, Tally, Tokens, Values
@@ -51,10 +63,16 @@ class Metric(ABC, Generic[T]):
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     """Settings under which it gives the numbers of a known implementation, by that one's name."""
 
+    at_once: ClassVar[bool] = False
+    """Whether all replies are measured together, since its model shares work between them."""
+
     def __post_init__(self) -> None:
         hints = setting_types(type(self))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
+            if is_kind(hints[field.name]) and isinstance(value, str):
+                value = described(hints[field.name], value)
+                object.__setattr__(self, field.name, value)
             _check_setting(self.name, field.name, value, hints[field.name])
             if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0
                 object.__setattr__(self, field.name, float(value))
@@ -63,6 +81,17 @@ class Metric(ABC, Generic[T]):
     @abstractmethod
     def bounds(self) -> Bounds:
         """The smallest and the largest value."""
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The models behind it."""
+        hints = setting_types(type(self))
+        return tuple(getattr(self, name) for name, hint in hints.items() if is_kind(hint))
+
+    @property
+    def tolerance(self) -> float:
+        """How far off a number may be when it is made again; models add up in another order each time."""
+        return 1e-9 if not self.at_once else max(map(_tolerance, self.backends))
 
     @property
     def statistics(self) -> Hashable:
@@ -214,11 +243,30 @@ def _settings_beside(metric: Metric[Any], variant: str | None) -> list[str]:
     """The settings that differ from a variant's, after the variant's name."""
     plain = type(metric)(**metric.variants[variant]) if variant else type(metric)()
     differing = [
-        f"{field.name}={_word(getattr(metric, field.name))}"
+        text
         for field in dataclasses.fields(metric)
         if field.name != metric.main_setting and getattr(metric, field.name) != getattr(plain, field.name)
+        for text in _written_setting(metric, field.name, getattr(plain, field.name))
     ]
     return [f"variant={variant}", *differing] if variant else differing
+
+
+def _written_setting(metric: Metric[Any], name: str, plain: object) -> list[str]:
+    """A setting; of a model its name, where it is another, and each setting of its own: `lm.window=512`."""
+    value, kind = getattr(metric, name), setting_types(type(metric))[name]
+    if not is_kind(kind):
+        return [f"{name}={_word(value)}"]
+    named = [] if str(value) == str(plain) else [f"{name}={value}"]
+    plain = described(kind, str(value)) if named else plain
+    return named + [
+        f"{name}.{field.name}={_word(getattr(value, field.name))}"
+        for field in dataclasses.fields(value)
+        if field.compare and getattr(value, field.name) != getattr(plain, field.name, None)
+    ]
+
+
+def _tolerance(model: Backend) -> float:
+    return {"bfloat16": 0.1, "float16": 0.02}.get(getattr(model, "dtype", ""), 1e-4)
 
 
 def _word(value: object) -> str:
@@ -233,6 +281,9 @@ def _check_setting(metric: str, name: str, value: object, hint: object) -> None:
         if value not in get_args(hint):
             choices = ", ".join(map(str, get_args(hint)))
             raise MetricError(f"{metric} has no {name} '{value}'. Choose one of: {choices}.")
+    elif is_kind(hint):
+        if not obeys(value, hint):  # type: ignore[arg-type]
+            raise MetricError(f"{metric}: {name} must be a {hint.__name__}, not '{value}'.")  # type: ignore[attr-defined]
     elif isinstance(hint, type) and not _is_a(value, hint):
         raise MetricError(f"{metric}: {name} must be {_KINDS.get(hint, hint.__name__)}, not '{value}'.")
 

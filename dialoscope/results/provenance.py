@@ -3,7 +3,7 @@
 import platform
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
@@ -27,6 +27,8 @@ class Provenance:
     seconds: float
     versions: Mapping[str, str]
     warnings: tuple[str, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
+    """By its signature, a hash of what is behind each model: weights, tokenizer, data."""
 
     def notices(self) -> list[str]:
         """What a reader of the numbers should be told about the data."""
@@ -34,10 +36,13 @@ class Provenance:
         return [*skipped, *self.warnings]
 
 
-def versions() -> dict[str, str]:
-    """The versions of everything that has a part in the numbers."""
-    packages = {
-        name: metadata.version(name)
-        for name in ("dialoscope", "numpy", "scipy", "rapidfuzz", "regex", "nltk", "pyarrow")
-    }
+_PACKAGES = ("dialoscope", "numpy", "scipy", "rapidfuzz", "regex", "nltk", "pyarrow")
+_NEURAL = ("torch", "transformers", "tokenizers", "safetensors")
+
+
+def versions(*, neural: bool = False) -> dict[str, str]:
+    """The versions of everything that has a part in the numbers, of what models need where one has."""
+    installed = {dist.name for dist in metadata.distributions()} if neural else set()
+    wanted = (*_PACKAGES, *(name for name in _NEURAL if name in installed))
+    packages = {name: metadata.version(name) for name in wanted}
     return {**packages, "python": platform.python_version(), "platform": sys.platform}

@@ -63,12 +63,12 @@ class Result:
 
     def values(self, of: Metric[Any] | str) -> Floats:
         """The metric's value for each reply; NaN where it is undefined."""
-        one = self._metric(of)
+        one = self.named(of)
         return one.score_each(self.tallies[one.statistics])
 
     def score(self, of: Metric[Any] | str, system: str) -> float:
         """The metric's value for a system."""
-        one = self._metric(of)
+        one = self.named(of)
         return one.score(self.tallies[one.statistics].take(self.rows(system)))
 
     def rows(self, system: str) -> Ints:
@@ -83,7 +83,7 @@ class Result:
     ) -> Interval:
         """Where the system's value would fall with other contexts of the same kind."""
         _check_chance(confidence, draws)
-        one = self._metric(of)
+        one = self.named(of)
         return trust.intervals(
             self._side(system), [one], trust.Draws(draws, self.provenance.seed), confidence
         )[one]
@@ -94,7 +94,7 @@ class Result:
         From the items that both answered; NaN where these are fewer than two or the metric is undefined.
         """
         _check_chance(CONFIDENCE, draws)
-        return self._comparison(self._metric(of), system, other, draws).p
+        return self._comparison(self.named(of), system, other, draws).p
 
     def table(
         self, *, confidence: float = CONFIDENCE, draws: int = DRAWS, significance: bool = False
@@ -182,7 +182,8 @@ class Result:
         """All values of a metric, those of the replies and those of the systems."""
         return np.concatenate([self.values(one), [self.score(one, system) for system in self.systems]])
 
-    def _metric(self, of: Metric[Any] | str) -> Metric[Any]:
+    def named(self, of: Metric[Any] | str) -> Metric[Any]:
+        """The metric of this run that goes by this name."""
         named = {str(one): one for one in self.metrics}
         wanted = of if isinstance(of, Metric) else named[of] if of in named else metric(of)
         if wanted not in self.metrics:

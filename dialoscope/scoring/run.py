@@ -22,6 +22,7 @@ from dialoscope.records import Example
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
 from dialoscope.scoring.needs import POLICIES, Needs
+from dialoscope.signature import signature
 from dialoscope.tally import Ints, Tally
 from dialoscope.text import Batch
 from dialoscope.text.tokens import hashes
@@ -58,22 +59,20 @@ def evaluate(
     """
     chosen = _chosen(suite("lexical") if metrics is None else metrics)
     lacking = lacking or ("leave-out" if metrics is None else "stop")
-    if lacking not in POLICIES:
-        raise MetricError(f"lacking is '{lacking}'; it must be one of: {', '.join(POLICIES)}.")
-    if seed < 0:
-        raise MetricError(f"The seed is {seed}; it must be 0 or above.")
+    _check(lacking, seed)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     started, clock = datetime.now(UTC), time.perf_counter()
-    collected = Collected(Lint(scales), Needs(chosen, lacking))
+    collected = Collected(Lint(scales), Needs(chosen, lacking), keeps=any(one.at_once for one in chosen))
     log = ReadLog(on_bytes=progress)
-    tallies = _measure_all(collected.batches(source.rows(log)), chosen, on)
+    streamed = tuple(one for one in chosen if not one.at_once)
+    tallies = _measure_all(collected.batches(source.rows(log)), streamed, on)
     collected.needs.raise_lacks()
     if not collected.ids:
         raise DataError("There is not one reply to score.")
     left_out = collected.needs.left_out()
-    kept = tuple(one for one in chosen if not any(one in gone for gone in left_out.values()))
-    if not kept:
-        raise MetricError(f"No metric is left: not one reply has {' or '.join(left_out)}.")
+    kept = _kept(chosen, left_out)
+    # Models load only now that every reply has been looked at and has what it must have.
+    tallies |= _measure_all(iter([collected.examples]), tuple(one for one in kept if one.at_once), None)
     return Result(
         replies=collected.index(),
         metrics=kept,
@@ -89,7 +88,8 @@ def evaluate(
             command=shlex.join(sys.argv),
             started=started.isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - clock, 3),
-            versions=versions(),
+            versions=versions(neural=any(one.at_once for one in kept)),
+            models={signature(model): model.fingerprint for one in kept for model in one.backends},
             warnings=(*_told(left_out), *collected.lint.warnings(log), *collected.warnings),
         ),
     )
@@ -97,10 +97,12 @@ def evaluate(
 
 @dataclass
 class Collected:
-    """All that is kept of the replies while they stream by; their texts are not."""
+    """All that is kept of the replies while they stream by: texts only for metrics that need all at once."""
 
     lint: Lint
     needs: Needs
+    keeps: bool = False
+    examples: list[Example] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     systems: dict[str, int] = field(default_factory=dict)
     system: list[Ints] = field(default_factory=list)
@@ -124,6 +126,8 @@ class Collected:
             self.by_id.append(hashes([row.dialogue or row.example.id for row in batch]))
             self.by_context.append(_by_context(batch, self.by_id[-1]))
             self.needs.check(examples)
+            if self.keeps:
+                self.examples += examples
             if not self.needs.stops:
                 yield examples
 
@@ -166,6 +170,23 @@ def _shares_ids(system: Ints, by_id: Ints) -> bool:
     """Whether systems reply to the same ids; where each has its own, contexts tell what belongs together."""
     by_system = by_id + system * np.int64(-0x4B47D0C5A9F1E1B3)  # a number for "this id, this system"
     return len(np.unique(by_system)) > len(np.unique(by_id))
+
+
+def _check(lacking: str, seed: int) -> None:
+    if lacking not in POLICIES:
+        raise MetricError(f"lacking is '{lacking}'; it must be one of: {', '.join(POLICIES)}.")
+    if seed < 0:
+        raise MetricError(f"The seed is {seed}; it must be 0 or above.")
+
+
+def _kept(
+    chosen: Sequence[Metric[Any]], left_out: Mapping[str, Sequence[Metric[Any]]]
+) -> tuple[Metric[Any], ...]:
+    """The metrics that are not left out."""
+    kept = tuple(one for one in chosen if not any(one in gone for gone in left_out.values()))
+    if not kept:
+        raise MetricError(f"No metric is left: not one reply has {' or '.join(left_out)}.")
+    return kept
 
 
 def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:

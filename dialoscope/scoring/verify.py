@@ -13,8 +13,6 @@ from dialoscope.errors import RunError
 from dialoscope.results import Result, store
 from dialoscope.scoring.run import evaluate
 
-TOLERANCE = 1e-9
-
 
 @dataclass(frozen=True)
 class Verification:
@@ -91,35 +89,39 @@ def _other_data(old: Result, new: Result) -> str:
 
 
 def _differences(old: Result, new: Result) -> Iterator[str]:
+    for model, was in old.provenance.models.items():
+        if was != new.provenance.models[model]:
+            yield f"what is behind {model} has changed: its hash was {was}, is {new.provenance.models[model]}"
     if old.ratings != new.ratings:
         yield "the ratings in the data are not those of the run"
     for one in old.metrics:
         for system in old.systems:
-            was, is_now = old.score(one, system), new.score(one, system)
-            if not _same(was, is_now):
-                yield f"{one} of {system} was {was!r}, is {is_now!r}"
-        before, after = old.values(one), new.values(one)
-        apart = np.flatnonzero(~np.isclose(before, after, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True))
+            before, after = old.score(one, system), new.score(one, system)
+            if not _same(before, after, one.tolerance):
+                yield f"{one} of {system} was {before!r}, is {after!r}"
+        were, are = old.values(one), new.values(one)
+        apart = np.flatnonzero(~np.isclose(were, are, rtol=one.tolerance, atol=one.tolerance, equal_nan=True))
         if len(apart):
             first = int(apart[0])
             yield (
                 f"{one} differs for {len(apart)} replies; that of '{old.replies.ids[first]}' "
-                f"was {before[first]!r}, is {after[first]!r}"
+                f"was {were[first]!r}, is {are[first]!r}"
             )
 
 
 def _misrecorded(record: store.Recorded, new: Result) -> Iterator[str]:
     """What the run's files say that its statistics do not."""
     for name, values in record.values.items():
-        if not np.allclose(values, new.values(name), rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True):
+        near = new.named(name).tolerance
+        if not np.allclose(values, new.values(name), rtol=near, atol=near, equal_nan=True):
             yield f"the values of {name} in replies.parquet are not those of its replies"
     for cell in record.cells:
         value = math.nan if cell["value"] is None else cell["value"]
-        if not _same(value, new.score(cell["metric"], cell["system"])):
+        near = new.named(cell["metric"]).tolerance
+        if not _same(value, new.score(cell["metric"], cell["system"]), near):
             yield f"the manifest says {cell['metric']} of {cell['system']} is {cell['value']}"
 
 
-def _same(was: float, is_now: float) -> bool:
-    return (math.isnan(was) and math.isnan(is_now)) or math.isclose(
-        was, is_now, rel_tol=TOLERANCE, abs_tol=TOLERANCE
-    )
+def _same(was: float, is_now: float, near: float) -> bool:
+    both = math.isnan(was) and math.isnan(is_now)
+    return both or math.isclose(was, is_now, rel_tol=near, abs_tol=near)

@@ -26,6 +26,7 @@ LAYERS = [
     "metrics",
     "results",
     "scoring",
+    "checkup",
     "cli",
     "__main__",
 ]

@@ -1,0 +1,61 @@
+"""How a text names a backend: an asset, a folder, a model on the hub, the address of a server, or `fake`."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from dialoscope.backends import base
+from dialoscope.errors import BackendError
+
+_HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
+    {
+        base.LanguageModel: {
+            "": "language_model:TransformerLanguageModel",
+            "http": "http:HttpLanguageModel",
+            "fake": "fake:FakeLanguageModel",
+        },
+        base.Encoder: {"": "encoder:TransformerEncoder", "fake": "fake:FakeEncoder"},
+        base.Classifier: {"": "classifier:TransformerClassifier", "fake": "fake:FakeClassifier"},
+        base.WordVectors: {"": "vectors:StaticVectors", "fake": "fake:FakeWordVectors"},
+        base.Tagger: {"": "tagger:SpacyTagger", "fake": "fake:FakeTagger"},
+        base.Lexicon: {"": "wordnet:WordNet", "fake": "fake:FakeLexicon"},
+    }
+)
+
+
+def is_kind(hint: object) -> bool:
+    """Whether a type is one of the protocols."""
+    return isinstance(hint, type) and hint in _HOMES
+
+
+def obeys(thing: object, kind: type) -> bool:
+    """Whether a thing has all that a protocol asks for; nothing of it is called, so nothing loads."""
+    return all(hasattr(type(thing), name) for name in _asked(kind))
+
+
+@cache
+def _asked(kind: type) -> tuple[str, ...]:
+    every = {name for part in kind.__mro__ for name in vars(part) if part.__module__ == base.__name__}
+    return tuple(name for name in every if not name.startswith("_"))
+
+
+def described(kind: type, text: str) -> Any:  # noqa: ANN401 - of the kind asked for
+    """The backend of a kind that a text names; nothing is loaded."""
+    homes = _HOMES[kind]
+    if text.startswith(("http://", "https://")) and "http" in homes:
+        address, _, model = text.partition("#")
+        if not model:
+            raise BackendError(
+                f"'{text}' names no model; write the server's name for it behind a #: {text}#NAME."
+            )
+        return _class(homes["http"])(address, model)
+    if text == "fake":
+        return _class(homes["fake"])()
+    return _class(homes[""])(text)
+
+
+def _class(place: str) -> Any:  # noqa: ANN401
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"dialoscope.backends.{module}"), name)

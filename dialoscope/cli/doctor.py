@@ -1,0 +1,16 @@
+"""The verb `doctor`."""
+
+import typer
+
+from dialoscope.cli import screen
+from dialoscope.cli.options import AsJson
+
+
+def doctor(json: AsJson = False) -> None:
+    """Show what is installed, which device computes, which assets are here, and what to do about the rest."""
+    import dialoscope
+
+    checkup = dialoscope.doctor()
+    screen.show(checkup.json() if json else checkup.text())
+    if not checkup.healthy:
+        raise typer.Exit(1)

@@ -1,0 +1,155 @@
+"""Replies scored with a language model, from the metric's text to a verified run."""
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import dialoscope as ds
+from dialoscope.backends import Continuation
+from dialoscope.backends.fake import FakeLanguageModel
+from dialoscope.backends.http import HttpLanguageModel
+from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.metrics import metrics
+
+
+def reply(text, *context, name="1"):
+    return ds.Example(name, "s", text, context, ())
+
+
+@dataclass(frozen=True)
+class Recorder(FakeLanguageModel):
+    """Keeps what it was asked."""
+
+    asked: ClassVar[list[Continuation]] = []
+
+    def log_probabilities(self, texts):
+        self.asked.extend(texts)
+        return super().log_probabilities(texts)
+
+
+def asked(metric, example):
+    Recorder.asked.clear()
+    ds.evaluate([example], [metric])
+    return Recorder.asked
+
+
+def test_turns_are_lines_and_the_reply_is_the_next():
+    example = reply("fine", "how are you", "and you")
+    assert asked(ds.Likelihood(lm=Recorder()), example) == [("how are you\nand you\n", "fine")]
+    assert asked(ds.Likelihood(lm=Recorder(), turns=1), example) == [("and you\n", "fine")]
+    assert asked(ds.Likelihood(lm=Recorder(), join="space"), example) == [("how are you and you", " fine")]
+
+
+def test_it_is_the_mean_over_tokens_and_undefined_without_any():
+    examples = [reply("yes no", "tea?"), reply("", "tea?", name="2"), reply("yes", name="3")]
+    result = ds.evaluate(examples, ds.Likelihood(lm=FakeLanguageModel()), lacking="undefined")
+    (tokens,) = FakeLanguageModel().log_probabilities([Continuation("tea?\n", "yes no")])
+    found = result.values("likelihood:lm=fake")
+    assert found[0] == pytest.approx(tokens.mean())
+    assert np.isnan(found[1:]).all()
+    assert result.score("likelihood:lm=fake", "s") == found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "lm"),
+    [
+        ("likelihood", TransformerLanguageModel()),
+        ("likelihood:lm=fake", FakeLanguageModel()),
+        ("likelihood:lm=org/model", TransformerLanguageModel("org/model")),
+        ("likelihood:lm=gpt2,lm.window=512,turns=2", TransformerLanguageModel("gpt2", window=512)),
+        ("likelihood:lm.dtype=bfloat16", TransformerLanguageModel(dtype="bfloat16")),
+        ("likelihood:lm=http://host:1/v1#m", HttpLanguageModel("http://host:1/v1", "m")),
+        (
+            "likelihood:lm=http://host:1/v1#m,lm.revision=7",
+            HttpLanguageModel("http://host:1/v1", "m", revision="7"),
+        ),
+    ],
+)
+def test_a_text_names_the_model_and_its_settings(text, lm):
+    (found,) = metrics(text)
+    assert found.lm == lm
+    assert metrics(str(found)) == [found]
+    assert str(found) == text
+
+
+def test_a_model_can_be_given_by_its_name():
+    assert ds.Likelihood(lm="gpt2") == ds.metric("likelihood:lm=gpt2")
+
+
+def test_several_values_of_other_settings_are_several_metrics():
+    assert [one.turns for one in metrics("likelihood:lm=a/b,turns=1/2")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (
+            "likelihood:lm.size=3",
+            "lm has no setting 'size'. It has: revision, dtype, start, window, device, budget.",
+        ),
+        ("likelihood:lm=fake,lm.size=3", "lm has no setting 'size'. It has: none."),
+        ("likelihood:lm.window=big", "lm.window must be a number, not 'big'"),
+        ("likelihood:lm=http://host/v1", "'http://host/v1' names no model"),
+        ("likelihood:lm.dtype=int8", "dtype is 'int8'; it must be one of: float32, bfloat16, float16"),
+        ("likelihood:turns=-1", "turns must be 0"),
+        ("likelihood:turns.x=1", "likelihood has no setting 'turns.x'"),
+    ],
+)
+def test_a_wrong_setting_is_explained(text, complaint):
+    with pytest.raises(ds.DialoscopeError, match=complaint.replace("(", r"\(")):
+        metrics(text)
+
+
+def test_a_thing_that_is_no_model_is_refused():
+    with pytest.raises(ds.MetricError, match="likelihood: lm must be a LanguageModel, not '3'"):
+        ds.Likelihood(lm=3)
+
+
+@dataclass(frozen=True)
+class NeverLoaded(FakeLanguageModel):
+    def log_probabilities(self, texts):
+        raise AssertionError("it was asked before all replies had been looked at")
+
+
+def test_what_is_lacking_is_told_before_any_model_is_asked():
+    examples = [*(reply("yes", "tea?", name=str(number)) for number in range(5000)), reply("no", name="last")]
+    with pytest.raises(ds.MetricError, match=r"needs context, but 1 of 5001 replies .*'last'"):
+        ds.evaluate(examples, ds.Likelihood(lm=NeverLoaded()))
+
+
+def test_a_metric_that_is_left_out_asks_no_model():
+    metrics = [ds.Likelihood(lm=NeverLoaded()), ds.Words()]
+    assert ds.evaluate([reply("yes")], metrics, lacking="leave-out").metrics == (ds.Words(),)
+
+
+def test_a_run_says_which_model_made_it_and_is_verified(tmp_path, sample):
+    result = ds.evaluate(ds.read(sample), ["likelihood:lm=fake", "words"])
+    assert result.provenance.models == {"fake-lm|v:1": "fake"}
+    assert "words" not in result.provenance.models
+    result.save(tmp_path / "run")
+    assert ds.verify(tmp_path / "run").holds
+
+
+def test_verify_says_when_what_is_behind_a_model_has_changed(tmp_path, sample, monkeypatch):
+    ds.evaluate(ds.read(sample), "likelihood:lm=fake").save(tmp_path / "run")
+    monkeypatch.setattr(FakeLanguageModel, "fingerprint", "other")
+    (difference,) = ds.verify(tmp_path / "run").differences
+    assert difference == "what is behind fake-lm|v:1 has changed: its hash was fake, is other"
+
+
+def test_numbers_of_models_may_be_off_by_what_their_precision_allows():
+    full, half = ds.metric("likelihood"), ds.metric("likelihood:lm.dtype=bfloat16")
+    assert ds.Words().tolerance < full.tolerance < half.tolerance
+
+
+def test_a_bound_is_never_passed():
+    assert ds.Likelihood(lm="fake").bounds == ds.Bounds(-math.inf, 0)
+
+
+def test_the_machine_does_not_show_in_the_signature():
+    here = TransformerLanguageModel(device="cpu", budget=7)
+    assert dataclasses.replace(ds.Likelihood(), lm=here).signature == ds.Likelihood().signature
