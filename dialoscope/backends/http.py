@@ -64,7 +64,7 @@ class HttpLanguageModel:
         _ = self._server
 
     def __str__(self) -> str:
-        return self.model
+        return f"{self.url}#{self.model}"
 
     @property
     def fingerprint(self) -> str:
@@ -183,7 +183,7 @@ class HttpLanguageModel:
         problems: list[str] = []
         for way in _WAYS:
             try:
-                return way, self._score(client, text, way)
+                return way, self._score(client, text, way, is_trial=True)
             except (Refused, _Lacking) as problem:
                 problems.append(str(problem))
         raise BackendError(
@@ -191,10 +191,10 @@ class HttpLanguageModel:
             f"It was asked in {len(_WAYS)} ways; its first answer: {problems[0]}"
         )
 
-    def _score(self, client: Client, text: Continuation, way: "_Way") -> Floats:
+    def _score(self, client: Client, text: Continuation, way: "_Way", *, is_trial: bool = False) -> Floats:
         whole = text.prefix + text.text
         request = {"model": self.model, "prompt": whole, "temperature": 0, **way.settings}
-        answer = client.post("/completions", request)
+        answer = client.post("/completions", request, is_trial=is_trial)
         (choice, *_) = _choices(self.url, answer)
         tokens = _echoed(choice, answer, whole) if way.is_echo else _of_prompt(choice)
         begin = _begin(tokens, text)

@@ -149,14 +149,17 @@ class Client:
                 pool.shutdown(cancel_futures=True)
                 self._stopped.clear()
 
-    def post(self, path: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The answer of the server, an object; tried again while it is busy or out of reach."""
+    def post(self, path: str, content: Mapping[str, Any], *, is_trial: bool = False) -> dict[str, Any]:
+        """The answer of the server, an object; tried again while it is busy or out of reach.
+
+        In a trial an internal error counts as a refusal: it is how some servers meet what they do not know.
+        """
         body = json.dumps(content).encode()
         tries = 0
         while True:
             tries += 1
             try:
-                return self._once(path, body)
+                return self._once(path, body, is_trial)
             except _Again as problem:
                 if tries > self._server.retries:
                     times = "once" if tries == 1 else f"{tries} times"
@@ -169,11 +172,12 @@ class Client:
         if self._stopped.wait(pause):
             raise BackendError(f"{self._server.url}: given up, since another request failed.")
 
-    def _once(self, path: str, body: bytes) -> dict[str, Any]:
+    def _once(self, path: str, body: bytes, is_trial: bool) -> dict[str, Any]:
         answer = self._sent(path, body)
         where = f"{self._server.url}{path}"
         said = f"{answer.status} {printable(answer.reason)}{self._message(answer.body)}"
-        if answer.status in _WORTH_ANOTHER_TRY or (answer.status >= 500 and answer.status != 501):
+        is_refused = answer.status == 501 or (is_trial and answer.status == 500)
+        if answer.status in _WORTH_ANOTHER_TRY or (answer.status >= 500 and not is_refused):
             raise _Again(said, _seconds(answer.headers.get("Retry-After", "")))
         if 300 <= answer.status < 400:
             target = printable(answer.headers.get("Location", "somewhere else")[:_LONGEST_MESSAGE])

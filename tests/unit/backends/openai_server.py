@@ -7,7 +7,7 @@ server can do and which faults it shows:
     fail=429,500,close   these faults one after the other, then it works; `always` repeats the last
     after=TEXT           the header Retry-After
     tokens=plain|bos|marked|bytes|hidden   how tokens are shown
-    zero=no              refuses max_tokens 0
+    zero=no|breaks       refuses max_tokens 0, or fails at it
     echo=no              refuses echo
     prompt=yes           knows prompt_logprobs
     usage=no             does not count tokens
@@ -217,6 +217,8 @@ class Handler(BaseHTTPRequestHandler):
         prompt, count = request["prompt"], request.get("max_tokens", 16)
         if count == 0 and settings.get("zero") == "no":
             return self.error(400, "max_tokens must be at least 1")
+        if count == 0 and settings.get("zero") == "breaks":
+            return self.error(500, "Internal Server Error")
         if request.get("echo") and settings.get("echo") == "no":
             return self.error(400, "echo is not known")
         texts = self.samples(prompt, request, settings)

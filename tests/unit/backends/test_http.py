@@ -116,6 +116,7 @@ WAYS = [
     "echo=no;prompt=yes",
     "offsets=no",
     "keep=no",
+    "zero=breaks",
 ]
 
 
@@ -664,7 +665,7 @@ def test_it_signs_itself_and_tells_nothing_that_cannot_change_a_number():
     )
     assert signature(one) == "http-lm|url:http://localhost:8000/v1|model:llama|api:completions|revision:|v:1"
     assert one == HttpLanguageModel("http://localhost:8000/v1", "llama")
-    assert str(one) == "llama"
+    assert str(one) == "http://localhost:8000/v1#llama"
     others = [
         HttpLanguageModel("http://localhost:8000/v1", "llama", revision="7"),
         HttpLanguageModel("http://localhost:8000/v2", "llama"),
