@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import sha256
@@ -16,7 +17,7 @@ from dialoscope.progress import notice
 WEIGHTS = "*.safetensors"
 _FETCHED = [WEIGHTS, "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja", "merges.txt"]
 _MODEL_KINDS = ("language model", "encoder")
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 
 
 def model_folder(model: str, revision: str = "main") -> Path:
@@ -24,7 +25,7 @@ def model_folder(model: str, revision: str = "main") -> Path:
     if _is_folder(model):
         return _checked(Path(model).expanduser(), model)
     if model in assets.ASSETS:
-        return _checked_asset(model)
+        return assets.locate(_checked_kind(model))
     if not _HUB_NAME.fullmatch(model):
         raise BackendError(f"There is no folder '{model}'. Name a folder, an asset, or a model on the hub.")
     return _checked(_from_hub(model, revision), model)
@@ -33,7 +34,7 @@ def model_folder(model: str, revision: str = "main") -> Path:
 def fingerprint(model: str, revision: str = "main") -> str:
     """A hash of everything in the model's folder that can change a number."""
     if model in assets.ASSETS and not _is_folder(model):
-        return assets.fingerprint(model)
+        return assets.fingerprint(_checked_kind(model))
     files = tuple(_relevant(model_folder(model, revision)))
     return _hashed(tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
 
@@ -68,12 +69,12 @@ def _is_folder(model: str) -> bool:
         return False
 
 
-def _checked_asset(name: str) -> Path:
-    """An asset that is a model; one that is none is not even fetched."""
+def _checked_kind(name: str) -> str:
+    """The name of an asset that is a model; one that is none is not even fetched."""
     kind = assets.ASSETS[name].kind
     if kind not in _MODEL_KINDS:
         raise BackendError(f"The asset '{name}' is no model, but of the kind: {kind}. {_known_models()}")
-    return assets.locate(name)
+    return name
 
 
 def _relevant(folder: Path) -> Iterator[Path]:
@@ -121,11 +122,20 @@ def _from_hub(model: str, revision: str) -> Path:
         if assets.offline():
             raise BackendError(_lacking(model, "and this is offline")) from absent
     notice(f"Fetching {model} ({revision}) from the Hugging Face hub.")
+    _hide_bars_where_nobody_looks()
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=_FETCHED, etag_timeout=5))
     except Exception as failed:
         reason = str(failed).strip().splitlines() or [type(failed).__name__]
         raise BackendError(_lacking(model, f"and the hub did not give it: {reason[0]}")) from failed
+
+
+def _hide_bars_where_nobody_looks() -> None:
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    if not watched and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ:
+        from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
+
+        disable_progress_bars()
 
 
 def _lacking(model: str, why: str) -> str:
