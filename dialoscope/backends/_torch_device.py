@@ -28,13 +28,6 @@ def chosen_device(name: str) -> torch.device:
     return device
 
 
-def settled_dtype(dtype: str, device: str) -> str:
-    """What `auto` stands for on this machine: half precision on a GPU, full precision on a processor."""
-    if dtype != "auto":
-        return dtype
-    return "bfloat16" if chosen_device(device).type == "cuda" else "float32"
-
-
 def torch_dtype(dtype: str) -> torch.dtype:
     """The type of this name."""
     found: torch.dtype = getattr(torch, dtype)

@@ -15,12 +15,19 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, BertConfig, BertLMHeadModel, GPT2Model, LlamaModel
+from transformers import (
+    AutoModelForCausalLM,
+    BertConfig,
+    BertLMHeadModel,
+    GPT2Model,
+    GPTNeoXForCausalLM,
+    LlamaModel,
+)
 
 from dialoscope.backends import _torch_attention, _torch_lm, _torch_transformers
 from dialoscope.backends._torch_device import chosen_device, halving
 from dialoscope.backends.base import Continuation, Generation, LanguageModel
-from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.backends.language_model import TransformerLanguageModel, import_torch_side
 from dialoscope.backends.memory import kept
 from dialoscope.backends.packing import cut
 from dialoscope.errors import BackendError, MissingExtra
@@ -532,6 +539,29 @@ def test_a_sliding_window_that_is_not_used_does_not_keep_texts_apart(tiny, tmp_p
     assert_equal(model(folder).log_probabilities(PAIRS), by_transformers(tiny("qwen2"), PAIRS))
 
 
+@pytest.mark.parametrize("part", ["hidden", "logits"])
+def test_a_model_that_cannot_read_packs_reads_texts_one_by_one(tiny, monkeypatch, part, tmp_path):
+    def fail(*_):
+        raise TypeError("an argument that it does not know")
+
+    monkeypatch.setattr(_torch_transformers.Packed, part, fail)
+    folder = shutil.copytree(tiny("gpt-neox"), tmp_path / "model")
+    assert_equal(model(folder).log_probabilities(PAIRS), by_transformers(tiny("gpt-neox"), PAIRS))
+
+
+def test_a_model_whose_attention_cannot_be_chosen_reads_texts_one_by_one(tiny, monkeypatch, tmp_path):
+    real = GPTNeoXForCausalLM.set_attn_implementation
+
+    def only_known(self, name):
+        if name == _torch_transformers._TREES:
+            raise ValueError("an attention that it does not have")
+        real(self, name)
+
+    monkeypatch.setattr(GPTNeoXForCausalLM, "set_attn_implementation", only_known)
+    folder = shutil.copytree(tiny("gpt-neox"), tmp_path / "model")
+    assert_equal(model(folder).log_probabilities(PAIRS), by_transformers(tiny("gpt-neox"), PAIRS))
+
+
 # Tokenizers
 
 
@@ -547,6 +577,14 @@ def test_a_damaged_tokenizer_is_refused(tiny, tmp_path):
     folder = shutil.copytree(tiny("gpt2"), tmp_path / "model")
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(BackendError, match=r"tokenizer\.json cannot be read: "):
+        model(folder).log_probabilities(PAIRS)
+
+
+def test_damaged_files_of_an_older_tokenizer_are_refused(tiny, tmp_path):
+    folder = shutil.copytree(tiny("gpt2"), tmp_path / "model")
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer_config.json").write_text("{")
+    with pytest.raises(BackendError, match=r"holds no tokenizer that can be read: ."):
         model(folder).log_probabilities(PAIRS)
 
 
@@ -608,5 +646,7 @@ def test_a_package_that_is_not_installed_is_named(tiny, package, name, call, ans
         assert told.stdout == f"{feature} Install it with: pip install 'dialoscope[neural]'\n"
 
 
-def test_missing_extras_are_errors_for_people():
-    assert issubclass(MissingExtra, Exception)
+def test_a_part_that_cannot_be_imported_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dialoscope.backends._torch_lm", None)
+    with pytest.raises(MissingExtra, match=r"^The language model x needs .* Install it with: pip install"):
+        import_torch_side("_torch_lm", "The language model x")

@@ -11,7 +11,7 @@ import pytest
 
 from dialoscope import assets
 from dialoscope.backends.models import configuration, fingerprint, model_folder, weight_names
-from dialoscope.errors import BackendError
+from dialoscope.errors import BackendError, MissingExtra
 
 HUB = Path(__file__).with_name("hub.py")
 KNOWN = "These assets are models: smollm2, minilm, mpnet."
@@ -204,40 +204,50 @@ def test_weights_of_the_hub_that_could_run_code_are_refused(hub, tmp_path):
     )
 
 
-def test_a_model_that_the_hub_does_not_have_is_an_error_for_people(hub, tmp_path):
-    answer, _ = ask("tiny/none", hub, tmp_path)
-    assert answer.startswith("There is no model 'tiny/none' on this machine, and the hub did not give it: ")
-    assert answer.endswith(f" Name a folder that holds it. {KNOWN}")
-    assert "\n" not in answer
+@pytest.fixture
+def in_this_process(hub, tmp_path, monkeypatch):
+    """The hub's package has read its settings, so they are changed where it keeps them."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", hub)
+    template = hub + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.delenv("DIALOSCOPE_OFFLINE", raising=False)
 
 
-def test_a_hub_that_cannot_be_reached_is_an_error_for_people(tmp_path):
-    answer, _ = ask("tiny/good", "http://127.0.0.1:9", tmp_path)
-    assert answer.startswith("There is no model 'tiny/good' on this machine, and the hub did not give it: ")
+def test_a_model_of_the_hub_has_the_fingerprint_of_its_content(in_this_process, tiny, capfd):
+    assert fingerprint("tiny/good") == fingerprint(str(tiny("llama")))
+    assert capfd.readouterr().err == "Fetching tiny/good (main) from the Hugging Face hub.\n"
+    assert model_folder("tiny/good").is_dir()
+    assert capfd.readouterr().err == "", "once"
 
 
-def test_offline_the_hub_is_not_asked(hub, tmp_path):
-    answer, notice = ask("tiny/good", hub, tmp_path, offline="1")
-    assert notice == ""
-    assert answer == (
+def test_a_model_that_the_hub_does_not_have_is_an_error_for_people(in_this_process, capfd):
+    said = "There is no model 'tiny/none' on this machine, and the hub did not give it: "
+    with pytest.raises(BackendError, match=f"^{said}[^\n]+ Name a folder that holds it. {KNOWN}$"):
+        model_folder("tiny/none")
+
+
+def test_a_hub_that_cannot_be_reached_is_an_error_for_people(in_this_process, monkeypatch, capfd):
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    said = "There is no model 'tiny/good' on this machine, and the hub did not give it: "
+    with pytest.raises(BackendError, match=f"^{said}.*Connect"):
+        model_folder("tiny/good")
+
+
+def test_offline_the_hub_is_not_asked(in_this_process, monkeypatch, capfd):
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
+    with complaint(
         "There is no model 'tiny/good' on this machine, and this is offline. "
         f"Name a folder that holds it. {KNOWN}"
-    )
+    ):
+        model_folder("tiny/good")
+    assert capfd.readouterr().err == ""
 
 
-def test_the_hubs_package_is_named_where_it_is_lacking(tmp_path):
-    code = (
-        "import sys\n"
-        "sys.modules['huggingface_hub'] = None\n"
-        "from dialoscope.backends.models import model_folder\n"
-        "from dialoscope.errors import MissingExtra\n"
-        "try:\n"
-        "    model_folder('some/model')\n"
-        "except MissingExtra as missing:\n"
-        "    print(missing)\n"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert told.stdout == (
-        "The model 'some/model' needs huggingface_hub. Install it with: pip install 'dialoscope[neural]'\n"
-    )
-    assert told.stderr == ""
+def test_the_hubs_package_is_named_where_it_is_lacking(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    needs = "The model 'some/model' needs huggingface_hub. Install it with: pip install 'dialoscope[neural]'"
+    with pytest.raises(MissingExtra, match=f"^{re.escape(needs)}$"):
+        model_folder("some/model")

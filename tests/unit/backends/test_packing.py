@@ -35,7 +35,7 @@ def scored(pack: Pack):
         yield piece, lines, tuple(targets.tolist())
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(many_pieces(), st.integers(1, 120))
 def test_every_token_is_scored_once_given_all_before_it(pieces, budget):
     found = {}
@@ -71,14 +71,14 @@ def test_nodes_and_trees_are_the_whole_pack(pieces, budget):
             assert (pack.ends[slice(*tree)] <= tree.end).all()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(many_pieces(), st.integers(1, 120))
 def test_a_pack_keeps_to_the_budget_unless_one_piece_alone_is_larger(pieces, budget):
     for pack in packed(pieces, budget):
         assert len(pack) <= budget or len(pack.pieces) == 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(many_pieces())
 def test_what_is_shared_is_laid_out_once(pieces):
     """Without a bound: the tokens of the tree of all prefixes, and those of the pieces but the last."""
@@ -129,7 +129,7 @@ LINE = st.integers(0, 80).map(lambda length: tuple(range(100, 100 + length)))
 TEXT = st.one_of(st.just(()), LINE)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(LINE, TEXT, st.sampled_from([(), (0,)]), st.integers(16, 40))
 def test_every_token_of_a_text_is_scored_once_within_the_window(prefix, text, start, window):
     pieces = cut(prefix, text, start, window)
