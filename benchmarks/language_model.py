@@ -53,6 +53,7 @@ NEAR = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.01}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replies", type=int, default=SAMPLE, help="about so many on a processor")
     parser.add_argument("--all", action="store_true", help="every reply, also on a processor")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="", help="bfloat16 on a GPU, float32 on a processor")
@@ -61,7 +62,7 @@ def main() -> None:
     chosen = parser.parse_args()
     texts = replies()
     if chosen.device == "cpu" and not chosen.all:
-        texts = sample(texts, SAMPLE)
+        texts = sample(texts, chosen.replies)
     lm = TransformerLanguageModel(
         "smollm2",
         dtype=chosen.dtype or ("bfloat16" if chosen.device == "cuda" else "float32"),

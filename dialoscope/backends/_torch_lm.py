@@ -71,12 +71,14 @@ class Engine:
 
     @property
     def _limit(self) -> int:
-        sizes = (self.config.get(name) for name in ("max_position_embeddings", "n_positions"))
+        config = self.config.get("text_config") or self.config  # a model of several senses nests that of text
+        sizes = (config.get(name) for name in ("max_position_embeddings", "n_positions"))
         return next((int(size) for size in sizes if size), 2048)
 
     def _start_tokens(self) -> tuple[int, ...]:
-        found = self.config.get("bos_token_id")
-        found = self.config.get("eos_token_id") if found is None else found
+        config = {**(self.config.get("text_config") or {}), **self.config}
+        found = config.get("bos_token_id")
+        found = config.get("eos_token_id") if found is None else found
         if isinstance(found, list):
             found = found[0]
         if found is None:

@@ -52,9 +52,10 @@ class FakeLanguageModel(_Fake):
         return [[self._text(prompt, how, sample) for sample in range(how.samples)] for prompt in prompts]
 
     def _text(self, prompt: str, how: Generation, sample: int) -> str:
-        chance = random.Random(f"{how.seed}/{sample}/{prompt}")  # noqa: S311 - not for secrets
+        chance = random.Random(_number(f"{how.seed}/{sample}", prompt))  # noqa: S311 - not for secrets
         words = prompt.split() or ["yes"]
-        return " ".join(chance.choices(words, k=min(how.max_tokens, 8)))
+        text = " ".join(chance.choices(words, k=min(how.max_tokens, 8)))
+        return text[: min((text.index(stop) for stop in how.stop if stop in text), default=len(text))]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -83,13 +84,26 @@ def remembered(
     """
     first = {key: position for position, key in reversed(list(enumerate(keys)))}
     with _Memory(who, on=keep) as memory:
-        found = memory.look_up(list(first))
+        found = {} if _afresh.get() else memory.look_up(list(first))
         lacking = sorted(position for key, position in first.items() if key not in found)
         if lacking:
             for position, value in _computed(compute, lacking, what):
                 found[keys[position]] = value
                 memory.keep(keys[position], value)
     return [found[key] for key in keys]
+
+
+@contextmanager
+def afresh() -> Iterator[None]:
+    """Compute everything anew, whatever the cache knows: for those who want to see that a number holds."""
+    before = _afresh.set(True)
+    try:
+        yield
+    finally:
+        _afresh.reset(before)
+
+
+_afresh: ContextVar[bool] = ContextVar("whether nothing is looked up", default=False)
 
 
 def _computed(compute: Compute, lacking: list[int], what: str) -> Iterator[tuple[int, Array]]:

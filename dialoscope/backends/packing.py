@@ -17,6 +17,10 @@ WORTH_SHARING = 8
 """A prefix of fewer tokens is copied: sharing it would only tie unrelated texts together."""
 
 
+WIDE, NARROW = 512, 128
+"""Tokens of a tree whose root is shared with gain, and of one whose root is next to nothing."""
+
+
 class Piece(NamedTuple):
     """Tokens to be scored, given those before them, which are not empty."""
 
@@ -115,7 +119,7 @@ class _Tree:
 
 
 def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
-    """Trees of at most about `budget` tokens; a larger one is cut, and its parts repeat what they share."""
+    """Trees that are not too large; one that would be is cut, and its parts repeat what they share."""
     by_prefix: dict[tuple[int, ...], list[int]] = {}
     for place, piece in enumerate(pieces):
         by_prefix.setdefault(piece.before, []).append(place)
@@ -129,7 +133,7 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
         below = False  # whether the line ends with this prefix already
         for place in by_prefix[prefix]:
             more = len(pieces[place].tokens) - 1 + (0 if below else _growth(tree, line, prefix))
-            if tree.pieces and tree.size + more > budget:
+            if tree.pieces and tree.size + more > min(budget, _widest(prefix)):
                 yield tree
                 tree, line, below = _Tree(), [], False
             if not below:
@@ -139,6 +143,11 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
             tree.size += len(pieces[place].tokens) - 1
     if tree.pieces:
         yield tree
+
+
+def _widest(prefix: tuple[int, ...]) -> int:
+    """How large a tree may grow: attention looks at all of it, so beyond this copying its root is cheaper."""
+    return max(WIDE, 4 * len(prefix)) if len(prefix) >= WORTH_SHARING else NARROW
 
 
 def _continues(prefix: tuple[int, ...], other: tuple[int, ...]) -> bool:

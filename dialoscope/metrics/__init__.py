@@ -91,12 +91,17 @@ def metrics(text: str) -> list[Metric[Any]]:
     preset = _preset(chosen, settings.pop("variant", None))
     hints = setting_types(chosen)
     options = [
-        [(key, _read(chosen, key, word, hints[key])) for word in value.split("/")]
+        [(key, _read(chosen, key, word, hints[key])) for word in _words(chosen, key, value)]
         for key, value in settings.items()
         if not is_kind(hints.get(key.partition(".")[0]))
     ]
     models = _models({**preset, **settings}, chosen)
     return [chosen(**{**preset, **models, **dict(choice)}) for choice in product(*options)]
+
+
+def _words(chosen: type[Metric[Any]], key: str, value: str) -> list[str]:
+    """The values between slashes, which in a path have another meaning."""
+    return [value] if key in chosen.paths else value.split("/")
 
 
 def _models(settings: Mapping[str, Any], chosen: type[Metric[Any]]) -> dict[str, Any]:

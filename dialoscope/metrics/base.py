@@ -63,6 +63,8 @@ class Metric(ABC, Generic[T]):
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
     """Settings under which it gives the numbers of a known implementation, by that one's name."""
 
+    paths: ClassVar[frozenset[str]] = frozenset()
+    """Settings that may be paths, in which a slash does not part one value from the next."""
     at_once: ClassVar[bool] = False
     """Whether all replies are measured together, since its model shares work between them."""
 

@@ -51,6 +51,7 @@ class Meteor(SumMetric):
     paper = "https://aclanthology.org/W14-3348"
     needs = frozenset({"references"})
     higher_is_better = True
+    paths = frozenset({"lexicon", "paraphrases"})
     variants = MappingProxyType(
         {
             "1.5": MappingProxyType({}),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dialoscope.backends.memory import afresh
 from dialoscope.data import RowSource, read
 from dialoscope.errors import RunError
 from dialoscope.results import Result, store
@@ -44,13 +45,14 @@ def verify(
         progress: Told how many bytes more have been read.
     """
     old = Result.load(run)
-    new = evaluate(
-        _source(old, run, data, replies or {}),
-        old.metrics,
-        lacking=old.provenance.lacking,
-        seed=old.provenance.seed,
-        progress=progress,
-    )
+    with afresh():
+        new = evaluate(
+            _source(old, run, data, replies or {}),
+            old.metrics,
+            lacking=old.provenance.lacking,
+            seed=old.provenance.seed,
+            progress=progress,
+        )
     if new.provenance.data != old.provenance.data:
         return Verification(0, (_other_data(old, new),))
     return Verification(_count(old), (*_differences(old, new), *_misrecorded(store.recorded(Path(run)), new)))

@@ -42,6 +42,7 @@ HEAVY = {
     "pandas",
     "polars",
     "sklearn",
+    "spacy",
     "tensorflow",
 }
 

@@ -60,6 +60,17 @@ def test_what_was_computed_is_not_computed_again():
     assert (first.asked, second.asked) == (["a", "b", "c"], ["d"])
 
 
+def test_afresh_nothing_is_believed_and_all_is_kept():
+    model = Model(["a", "b"])
+    keys = [text_key(text) for text in model.texts]
+    remembered("me", keys, model)
+    with memory.afresh():
+        remembered("me", keys, model)
+    assert model.asked == ["a", "b", "a", "b"]
+    remembered("me", keys, model)
+    assert len(model.asked) == 4
+
+
 def test_other_backends_have_other_numbers():
     Model(["a"]).scores("one")
     other = Model(["a"], scale=2)
