@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
-	$(BIN)/dialoscope score examples/sample.jsonl -m likelihood -m meteor
+	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m likelihood
 
 test: .venv/ready
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

@@ -48,7 +48,9 @@ BARS = {
     "cpu": Bars(4.0, 0.65, "of the machine's matrix-product rate"),
     "cuda": Bars(25.0, 75.0, "TFLOP/s useful"),
 }
-NEAR = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.01}
+# In float32 ours is within 1e-5 of float64; the cross entropy of the loop,
+# over logits that lie the other way round as is usual, loses up to 2e-4.
+NEAR = {"float32": 5e-4, "bfloat16": 0.05, "float16": 0.01}
 
 
 def main() -> None:
@@ -70,13 +72,14 @@ def main() -> None:
     )
     work = useful_work(lm, texts)
     print(f"{len(texts)} replies, {work.unique:,} unique tokens, {work.scored:,} scored tokens; {lm.dtype}")
+    machine = matrix_rate(chosen.device, lm.dtype)
     rounds = chosen.rounds or (5 if chosen.device == "cuda" else 2)
     lm.log_probabilities(texts[:64])  # loaded and warm
     ours, seconds = best_of(rounds, lambda: lm.log_probabilities(texts))
     memory_used = peak()
     rate = work.operations / seconds
     print(f"ours: {seconds:.2f} s, {len(texts) / seconds:,.1f} replies/s, {rate / 1e9:,.0f} GFLOP/s useful")
-    machine = matrix_rate(chosen.device, lm.dtype)
+    machine = max(machine, matrix_rate(chosen.device, lm.dtype))  # whichever moment was the calmer
     print(f"matrix products: {machine / 1e9:,.0f} GFLOP/s; ours reaches {rate / machine:.0%} of them")
     print(f"peak memory: {memory_used:.2f} GB resident" + on_gpu(chosen.device))
     if chosen.without_peer:
