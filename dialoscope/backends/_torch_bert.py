@@ -136,11 +136,15 @@ class Bert:
         """Rows of one length attend at once, each to itself."""
 
         def attend(joined: torch.Tensor) -> torch.Tensor:
-            out = torch.empty_like(joined[:, 0])
-            for run in together:
-                query, key, value = run.of(joined).permute(2, 0, 3, 1, 4)
-                run.of(out).copy_(scaled_dot_product_attention(query, key, value).transpose(1, 2))
-            return out
+            found = [
+                scaled_dot_product_attention(*run.of(joined).permute(2, 0, 3, 1, 4)).transpose(1, 2)
+                for run in together
+            ]
+            return (
+                torch.cat([rows.flatten(0, 1) for rows in found])
+                if len(found) > 1
+                else found[0].flatten(0, 1)
+            )
 
         return attend
 

@@ -1,0 +1,291 @@
+"""Token vectors for BERTScore with the default encoder, against bert-score 0.3.13, on the same pairs.
+
+    pip install --no-deps bert-score==0.3.13
+    python benchmarks/encoder.py [--device cuda] [--dtype bfloat16] [--peer FOLDER] [--model FOLDER]
+
+Both sides have the same weights, start from strings in memory and end with precision, recall and F of each
+pair, which must be equal: ours is `TransformerEncoder.encode_tokens` and the greedy matching below, theirs
+the function that all of bert-score's entries call. The pairs are the rated ones with references of the rated
+corpora (DIALOSCOPE_CORPORA), or synthetic ones of the same lengths. Rounds of the two alternate, and the
+fastest of each counts.
+
+In a padded batch bert-score takes a padded place for a token with cosine 0, so that a token which is like
+none of the other side gets 0 instead of something below; pairs that differ by this are scored by it again,
+each alone, where nothing is padded, and compared with that.
+
+Useful work: 2 x parameters of the layers x tokens of unique texts; what attention computes is not counted.
+The machine's own rate is that of its matrix products at the shapes of the model, measured in the same run.
+"""
+
+import argparse
+import resource
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from importlib.util import find_spec
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from lexical import Pair, load_pairs  # the benchmark beside this one
+
+from dialoscope.backends import TokenVectors
+from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.backends.models import model_folder
+
+BARS = {"cpu": 1.6, "cuda": 8.0}
+MOST_MEMORY = 1.5
+"""GB resident on a processor, of which half is torch itself."""
+NEAR = {"float32": 1e-4, "bfloat16": 1e-2, "float16": 1e-2}
+DOUBTFUL = 1e-5
+PAIRS_AT_ONCE = {"cpu": 64, "cuda": 1024}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--dtype", default="", help="of ours; float32 on a processor, else bfloat16")
+    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--peer", default="", help="a folder that holds the package bert_score")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--without-peer", action="store_true")
+    chosen = parser.parse_args()
+    kind = torch.device(chosen.device).type
+    encoder = TransformerEncoder(
+        chosen.model, device=chosen.device, dtype=chosen.dtype or ("float32" if kind == "cpu" else "bfloat16")
+    )
+    pairs, origin = load_pairs()
+    texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+    print(f"{len(pairs)} pairs, {origin}; {len(texts)} unique texts; {chosen.model}, {encoder.dtype}, {kind}")
+    encoder.encode_tokens(texts[:64])  # loaded and warm
+    ours = [timed(lambda: our_scores(encoder, pairs))]
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peer = None if chosen.without_peer else Peer(encoder, chosen.peer)
+    theirs: list[Round] = []
+    if peer:
+        peer.scores(pairs[:128])  # warm
+    for _ in range(chosen.rounds):
+        theirs += [timed(lambda: peer.scores(pairs))] if peer else []
+        ours.append(timed(lambda: our_scores(encoder, pairs)))
+    report(encoder, pairs, texts, min(seconds for seconds, _ in ours), memory)
+    if peer:
+        finish(encoder, pairs, peer, ours, theirs, memory)
+
+
+class Round(NamedTuple):
+    """One run over all pairs."""
+
+    seconds: float
+    scores: np.ndarray  # (pairs, 3): precision, recall, F
+
+
+def timed(work) -> Round:  # noqa: ANN001
+    begin = time.perf_counter()
+    found = work()
+    return Round(time.perf_counter() - begin, found)
+
+
+def report(
+    encoder: TransformerEncoder, pairs: list[Pair], texts: list[str], seconds: float, memory: float
+) -> None:
+    """What the machine can do, and what of it was reached."""
+    begin = time.perf_counter()
+    tokens = sum(len(found.ids) for found in encoder.encode_tokens(texts))
+    encoding = time.perf_counter() - begin
+    config = encoder._engine.config
+    size, wide = config["hidden_size"], config["intermediate_size"]
+    work = 2.0 * config["num_hidden_layers"] * (4 * size * size + 2 * size * wide) * tokens
+    machine = matrix_rate(encoder, size, wide)
+    print(f"{tokens:,} tokens of unique texts, {work / 1e12:.2f} TFLOP in the matrix products of the layers")
+    print(f"ours: {seconds:.2f} s, {len(pairs) / seconds:,.0f} pairs/s; encoding alone {encoding:.2f} s")
+    print(
+        f"matrix products: {machine / 1e9:,.0f} GFLOP/s; ours from strings to scores reaches "
+        f"{work / seconds / machine:.0%} of them"
+    )
+    gpu = f", {torch.cuda.max_memory_allocated() / 2**30:.2f} GB on the GPU" if on_gpu(encoder) else ""
+    print(f"peak memory of ours: {memory:.2f} GB resident{gpu}")
+
+
+def finish(
+    encoder: TransformerEncoder,
+    pairs: list[Pair],
+    peer: "Peer",
+    ours: list[Round],
+    theirs: list[Round],
+    memory: float,
+) -> None:
+    """The last line, and the exit code."""
+    ours, theirs = min(ours, key=lambda one: one.seconds), min(theirs, key=lambda one: one.seconds)
+    apart = np.abs(ours.scores - theirs.scores).max(axis=1)
+    again = np.flatnonzero(apart > DOUBTFUL)
+    alone = peer.scores_alone([pairs[place] for place in again])
+    apart[again] = np.abs(ours.scores[again] - alone).max(axis=1)
+    apart = float(apart.max())
+    equal = apart <= NEAR[encoder.dtype]
+    ratio, bar = theirs.seconds / ours.seconds, BARS["cuda" if on_gpu(encoder) else "cpu"]
+    fits = on_gpu(encoder) or memory <= MOST_MEMORY
+    print(f"bert-score: {theirs.seconds:.2f} s, {len(pairs) / theirs.seconds:,.0f} pairs/s")
+    print(f"{len(again)} pairs differ from it by more than {DOUBTFUL:g} and are compared each alone")
+    print(f"largest difference of a score: {apart:.1e} (must be below {NEAR[encoder.dtype]:g})")
+    good = ratio >= bar and equal and fits
+    problems = ("" if equal else "; the scores DIFFER") + ("" if fits else "; too much memory")
+    print(f"{ratio:.2f}x bert-score (bar {bar:g}x){problems}: {'ok' if good else 'short'}")
+    sys.exit(not good)
+
+
+def on_gpu(encoder: TransformerEncoder) -> bool:
+    return encoder.device.startswith("cuda")
+
+
+def our_scores(encoder: TransformerEncoder, pairs: list[Pair]) -> np.ndarray:
+    found = encoder.encode_tokens([text for pair in pairs for text in pair])
+    ends = {int(found[0].ids[0]), int(found[0].ids[-1])}
+    return greedy_matches(found[::2], found[1::2], ends, encoder.device)
+
+
+@torch.inference_mode()
+def greedy_matches(
+    replies: Sequence[TokenVectors], references: Sequence[TokenVectors], unweighted: set[int], device: str
+) -> np.ndarray:
+    """Precision, recall and F of each pair, (pairs, 3): the mean of the tokens' best cosines beyond.
+
+    Unweighted tokens can be matched, but do not count; without any that counts the scores are undefined.
+    """
+    column = Column.of([*replies, *references], unweighted, device)
+    lengths = [max(len(one.ids), len(other.ids)) for one, other in zip(replies, references, strict=True)]
+    order = np.argsort(lengths, kind="stable")
+    scores = np.empty((len(replies), 3))
+    at_once = PAIRS_AT_ONCE["cuda" if device.startswith("cuda") else "cpu"]
+    for begin in range(0, len(order), at_once):
+        some = order[begin : begin + at_once]
+        scores[some] = _matched(column.padded(some), column.padded(some + len(replies))).cpu().numpy()
+    return scores
+
+
+class Padded(NamedTuple):
+    """Some texts as one block."""
+
+    vectors: torch.Tensor  # (texts, tokens, dims)
+    real: torch.Tensor  # (texts, tokens)
+    weights: torch.Tensor  # (texts, tokens), those of a text add up to 1
+
+
+class Column(NamedTuple):
+    """The token vectors of many texts of length 1 each, one after the other, those of equal texts once."""
+
+    vectors: torch.Tensor  # (tokens, dims)
+    counts: torch.Tensor  # (tokens,), 1 for a token with a weight
+    begins: torch.Tensor  # (texts,)
+    lengths: torch.Tensor  # (texts,)
+
+    @classmethod
+    def of(cls, texts: Sequence[TokenVectors], unweighted: set[int], device: str) -> "Column":
+        """The vectors of these texts."""
+        once = {id(text.vectors): text for text in texts}
+        begins = dict(zip(once, np.cumsum([0, *(len(text.ids) for text in once.values())]), strict=False))
+        vectors = torch.from_numpy(np.concatenate([text.vectors for text in once.values()])).to(device)
+        ids = np.concatenate([text.ids for text in once.values()])
+        return cls(
+            vectors / vectors.norm(dim=1, keepdim=True),
+            torch.from_numpy(~np.isin(ids, list(unweighted))).to(device, torch.float32),
+            torch.tensor([int(begins[id(text.vectors)]) for text in texts], device=device),
+            torch.tensor([len(text.ids) for text in texts], device=device),
+        )
+
+    def padded(self, places: np.ndarray) -> Padded:
+        """The texts at these places."""
+        which = torch.from_numpy(places).to(self.begins.device)
+        lengths = self.lengths[which][:, None]
+        step = torch.arange(int(lengths.max()), device=lengths.device)
+        real = step < lengths
+        tokens = self.begins[which][:, None] + torch.minimum(step, lengths - 1)
+        weights = self.counts[tokens] * real
+        return Padded(self.vectors[tokens], real, weights / weights.sum(1, keepdim=True))
+
+
+def _matched(replies: Padded, references: Padded) -> torch.Tensor:
+    alike = torch.bmm(replies.vectors, references.vectors.transpose(1, 2))
+    precision = alike.masked_fill(~references.real[:, None], -1).amax(2)
+    recall = alike.masked_fill_(~replies.real[:, :, None], -1).amax(1)
+    precision, recall = (precision * replies.weights).sum(1), (recall * references.weights).sum(1)
+    return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)], 1)
+
+
+class Peer:
+    """bert-score with the weights that ours has."""
+
+    def __init__(self, encoder: TransformerEncoder, folder: str) -> None:
+        self._theirs = peer_functions(folder)
+        self._device = encoder.device
+        weights = str(model_folder(encoder.model))
+        self._tokenizer = self._theirs.get_tokenizer(weights)
+        layers = encoder._engine.config["num_hidden_layers"]
+        self._model = self._theirs.get_model(weights, layers).float().to(encoder.device)
+        special = {self._tokenizer.sep_token_id: 0.0, self._tokenizer.cls_token_id: 0.0}
+        self._weights = defaultdict(
+            lambda: 1.0, special
+        )  # as its scorer makes them where no IDF is asked for
+
+    def scores(self, pairs: list[Pair], at_once: int = 64) -> np.ndarray:
+        """By its own function, with its own size of a batch."""
+        return self._theirs.bert_cos_score_idf(
+            self._model,
+            [pair.reference for pair in pairs],
+            [pair.reply for pair in pairs],
+            self._tokenizer,
+            self._weights,
+            batch_size=at_once,
+            device=self._device,
+        ).numpy()
+
+    def scores_alone(self, pairs: list[Pair]) -> np.ndarray:
+        """Without anything beside a pair."""
+        return np.concatenate([np.zeros((0, 3)), *(self.scores([pair], 1) for pair in pairs)])
+
+
+def peer_functions(folder: str) -> ModuleType:
+    """Its module of functions; the package would import matplotlib, for pictures that are not made here."""
+    sys.path[:0] = [folder] if folder else []
+    found = find_spec("bert_score")
+    if found is None:
+        sys.exit("bert-score lacks. Install it with: pip install --no-deps bert-score==0.3.13")
+    package = ModuleType("bert_score")
+    package.__path__, package.__version__ = list(found.submodule_search_locations), "0.3.13"
+    sys.modules["bert_score"] = package
+    import bert_score.utils
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    return bert_score.utils
+
+
+@torch.inference_mode()
+def matrix_rate(encoder: TransformerEncoder, size: int, wide: int) -> float:
+    """Floating-point operations a second in the matrix products of one layer, nothing else."""
+    rows = encoder._engine.budget
+    made = [
+        (torch.randn(rows, inner), torch.randn(outer, inner))
+        for inner, outer in ((size, 3 * size), (size, size), (size, wide), (wide, size))
+    ]
+    made = [tuple(part.to(encoder.device, getattr(torch, encoder.dtype)) for part in pair) for pair in made]
+    best = 0.0
+    for _ in range(6):
+        wait(encoder)
+        begin = time.perf_counter()
+        for inputs, weights in made * 12:
+            torch.nn.functional.linear(inputs, weights)
+        wait(encoder)
+        done = sum(2.0 * inputs.numel() * len(weights) for inputs, weights in made * 12)
+        best = max(best, done / (time.perf_counter() - begin))
+    return best
+
+
+def wait(encoder: TransformerEncoder) -> None:
+    if on_gpu(encoder):
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()
