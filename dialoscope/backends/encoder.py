@@ -91,7 +91,7 @@ class TransformerEncoder(Transformer):
             return np.zeros((0, self._engine.body.dims), np.float32)
         found = remembered(
             self._identity,
-            _keys(texts),
+            [text_key(text) if isinstance(text, str) else text_key(*text) for text in texts],
             lambda places: self._engine.vectors(texts, places, self.pooling),
             what=f"Encoding with {self.model}",
         )
@@ -99,19 +99,14 @@ class TransformerEncoder(Transformer):
 
     def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
         """One vector for each token of each text, special ones included; equal texts share their arrays."""
-        keys = _keys(texts)
-        first = {key: place for place, key in reversed(list(enumerate(keys)))}
-        found = dict(self._engine.token_vectors(texts, sorted(first.values())))
-        return [found[first[key]] for key in keys]
+        first = {text: place for place, text in reversed(list(enumerate(texts)))}
+        found = dict(self._engine.token_vectors(texts, list(first.values())))
+        return [found[first[text]] for text in texts]
 
     @property
     def _engine(self) -> "EncoderEngine":
         anyhow = dataclasses.replace(self, pooling="mean")  # pooling needs no weights of its own
         return _loaded(anyhow, self.device, self.budget, self.fingerprint)
-
-
-def _keys(texts: Sequence[str | Pair]) -> list[bytes]:
-    return [text_key(text) if isinstance(text, str) else text_key(*text) for text in texts]
 
 
 @lru_cache(maxsize=2)
