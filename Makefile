@@ -27,6 +27,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/meteor.py
 	$(BIN)/python benchmarks/language_model.py
+	$(BIN)/python -m pip install --quiet --no-deps bert-score==0.3.13
 	$(BIN)/python benchmarks/encoder.py
 
 .venv/ready: pyproject.toml constraints.txt
