@@ -4,8 +4,8 @@
 
 The metrics are those whose statistics are sums (BLEU-1..4, ROUGE-1..4, -L, -W, #words, repetition, copying);
 with --suite the whole lexical suite, whose Distinct, entropy and self-BLEU keep every n-gram. With
---language-model, 100,000 short replies, twenty to each context, are scored by the default language model with an
-empty score cache, which takes minutes on a processor.
+--language-model, 100,000 short replies, twenty to each context, are scored by the default language model with
+an empty score cache, which takes minutes on a processor.
 """
 
 import argparse
