@@ -32,8 +32,19 @@ def sample() -> Path:
 
 @pytest.fixture(scope="session")
 def wordnet() -> Path:
-    """Fetched once; where it is neither here nor to be had, the tests that look words up are skipped."""
+    """Where WordNet is."""
+    return _fetched("wordnet")
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """Where the default language model is."""
+    return _fetched("smollm2")
+
+
+def _fetched(name: str) -> Path:
+    """Fetched once; where it is neither here nor to be had, the tests that need it are skipped."""
     try:
-        return locate("wordnet")
+        return locate(name)
     except AssetError as lacking:
         pytest.skip(str(lacking))

@@ -168,9 +168,7 @@ class FakeLexicon(_Fake):
     def listed(self, word: str, part: str = "") -> tuple[str, ...]:
         """Those whose members hold the word."""
         return tuple(
-            meaning
-            for meaning, words in self._MEANINGS.items()
-            if meaning.startswith(part) and word in words
+            meaning for meaning, words in self._MEANINGS.items() if meaning.startswith(part) and word in words
         )
 
     def members(self, synset: str) -> tuple[str, ...]:

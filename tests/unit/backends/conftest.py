@@ -44,11 +44,3 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         return made[name]
 
     return folder
-
-
-@pytest.fixture(scope="session")
-def smollm2() -> Path:
-    """Real weights, from the usual cache, where they are fetched once."""
-    from dialoscope.assets import locate
-
-    return locate("smollm2")
