@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from dialoscope.assets.asset import Asset
+from dialoscope.assets.asset import Asset, File
 
 MANIFEST = "asset.json"
 
@@ -25,9 +25,15 @@ def damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:
             return f"{file.path} is missing"
         if size != file.size:
             return f"{file.path} has {size:,} bytes, but should have {file.size:,}"
-        if hashes and (found := _sha256(folder / file.path)) != file.sha256:
-            return f"the SHA-256 of {file.path} is {found}, but should be {file.sha256}"
+        if hashes and (problem := _content_problem(file, folder / file.path)):
+            return problem
     return ""
+
+
+def stamps(asset: Asset, folder: Path) -> tuple[tuple[int, ...], ...]:
+    """What changes when a file of the asset is written anew, or is put in the place of another."""
+    found = ((folder / file.path).stat() for file in asset.files)
+    return tuple((one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for one in found)
 
 
 def _manifest_problem(asset: Asset, path: Path) -> str:
@@ -41,6 +47,12 @@ def _manifest_problem(asset: Asset, path: Path) -> str:
     return "" if fingerprint == asset.fingerprint else "it is of another version"
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _content_problem(file: File, path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return f"{file.path} cannot be read ({error.strerror})"
+    return (
+        "" if found == file.sha256 else f"the SHA-256 of {file.path} is {found}, but should be {file.sha256}"
+    )

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from dialoscope.assets.asset import Asset
-from dialoscope.assets.folder import damage, whole
+from dialoscope.assets.folder import damage, stamps, whole
 from dialoscope.assets.places import how_to_carry, offline, place_of, ready_folder
 from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.errors import AssetError
@@ -56,8 +57,11 @@ def remove(names: Iterable[str]) -> list[str]:
 
 
 def fingerprint(name: str) -> str:
-    """A hash of an asset's content, the same on every machine."""
-    return named(name).fingerprint
+    """A hash of an asset's content, the same on every machine; the user's own folder must hold just that."""
+    asset = named(name)
+    if (ready := _ready(asset)) is not None:
+        _refuse(asset, ready, damage(asset, ready) or _content_problem(asset, ready, stamps(asset, ready)))
+    return asset.fingerprint
 
 
 def named(name: str) -> Asset:
@@ -83,13 +87,24 @@ def _guess(name: str, known: Iterable[str]) -> str:
 def _found(asset: Asset) -> Path | None:
     ready = _ready(asset)
     if ready is not None:
-        if problem := damage(asset, ready):
-            raise AssetError(
-                f"{ready} is not the asset {asset.name}: {problem}. Copy it there again, or move it away."
-            )
+        _refuse(asset, ready, damage(asset, ready))
         return ready
     place = place_of(asset.name)
     return place if whole(asset, place) else None
+
+
+def _refuse(asset: Asset, ready: Path, problem: str) -> None:
+    """An error where there is a problem with the asset's folder among the user's own."""
+    if problem:
+        raise AssetError(
+            f"{ready} is not the asset {asset.name}: {problem}. Copy it there again, or move it away."
+        )
+
+
+@lru_cache(maxsize=64)
+def _content_problem(asset: Asset, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> str:
+    """What is wrong with every byte of a folder; asked once for as long as its files stay as they are."""
+    return damage(asset, folder, hashes=True)
 
 
 def _ready(asset: Asset) -> Path | None:

@@ -3,14 +3,17 @@
 import json
 import shutil
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from dialoscope import assets
-from dialoscope.assets import catalogue
+from dialoscope.assets import catalogue, store
+from dialoscope.assets.folder import damage
 from dialoscope.assets.places import cache_folder, offline, ready_folder
 from dialoscope.errors import AssetError
+from tests.unit.assets import toys
 
 
 def put(folder, name, manifest=True):
@@ -137,6 +140,49 @@ def test_the_fingerprint_is_of_the_content_and_of_nothing_else(monkeypatch, tmp_
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "elsewhere"))
     assert assets.fingerprint("minilm") == before
     assert len({assets.fingerprint(name) for name in assets.ASSETS}) == len(assets.ASSETS)
+
+
+def test_other_content_of_the_same_sizes_in_the_users_folder_has_no_fingerprint(monkeypatch, tmp_path):
+    right, wrong = b"right", b"wrong"
+    asset = toys.toy(files=(toys.file("weights.bin", right),))
+    monkeypatch.setattr(store, "ASSETS", {"toy": asset})
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path))
+    (tmp_path / "toy").mkdir()
+    weights = tmp_path / "toy" / "weights.bin"
+    weights.write_bytes(right)
+    assert assets.fingerprint("toy") == asset.fingerprint
+    weights.write_bytes(wrong)
+    with pytest.raises(AssetError) as told:
+        assets.fingerprint("toy")
+    assert str(told.value) == (
+        f"{tmp_path / 'toy'} is not the asset toy: the SHA-256 of weights.bin is {sha256(wrong).hexdigest()}, "
+        f"but should be {sha256(right).hexdigest()}. Copy it there again, or move it away."
+    )
+    weights.write_bytes(right)
+    assert assets.fingerprint("toy") == asset.fingerprint
+    weights.unlink()
+    with pytest.raises(AssetError, match=r"weights\.bin is missing"):
+        assets.fingerprint("toy")
+
+
+def test_the_users_folder_is_hashed_once_while_it_stays_as_it_is(monkeypatch, tmp_path):
+    asset = toys.toy(files=(toys.file("weights.bin", b"once"),))
+    monkeypatch.setattr(store, "ASSETS", {"toy": asset})
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path))
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "weights.bin").write_bytes(b"once")
+    before = store._content_problem.cache_info()
+    for _ in range(3):
+        assets.fingerprint("toy")
+    after = store._content_problem.cache_info()
+    assert (after.misses - before.misses, after.hits - before.hits) == (1, 2)
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    (tmp_path / "weights.bin").mkdir()
+    size = (tmp_path / "weights.bin").stat().st_size
+    asset = toys.toy(files=(assets.File("weights.bin", size, "0" * 64),))
+    assert damage(asset, tmp_path, hashes=True) == "weights.bin cannot be read (Is a directory)"
 
 
 def test_verify_looks_at_every_byte(monkeypatch, tmp_path):
