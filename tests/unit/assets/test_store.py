@@ -1,6 +1,7 @@
 """Where assets are looked for, and what is said about them."""
 
 import json
+import os
 import shutil
 import sys
 from hashlib import sha256
@@ -152,13 +153,16 @@ def test_other_content_of_the_same_sizes_in_the_users_folder_has_no_fingerprint(
     weights.write_bytes(right)
     assert assets.fingerprint("toy") == asset.fingerprint
     weights.write_bytes(wrong)
+    os.utime(weights, ns=(1, 1))  # two writes within a tick of the clock would look the same
     with pytest.raises(AssetError) as told:
         assets.fingerprint("toy")
     assert str(told.value) == (
-        f"{tmp_path / 'toy'} is not the asset toy: the SHA-256 of weights.bin is {sha256(wrong).hexdigest()}, "
-        f"but should be {sha256(right).hexdigest()}. Copy it there again, or move it away."
+        f"{tmp_path / 'toy'} is not the asset toy: the SHA-256 of weights.bin is "
+        f"{sha256(wrong).hexdigest()}, but should be {sha256(right).hexdigest()}. "
+        "Copy it there again, or move it away."
     )
     weights.write_bytes(right)
+    os.utime(weights, ns=(2, 2))
     assert assets.fingerprint("toy") == asset.fingerprint
     weights.unlink()
     with pytest.raises(AssetError, match=r"weights\.bin is missing"):
