@@ -154,9 +154,10 @@ def _matching(answer: Page, url: str, filename: str) -> Iterator[Link]:
 
 
 def _with_password_of(index: str, target: urllib.parse.SplitResult) -> str:
-    """The index's user and password hold for files on the same server."""
-    said, at, host = urllib.parse.urlsplit(index).netloc.rpartition("@")
-    if at and target.netloc == host:
+    """The index's user and password hold for files on the same server, asked for in the same way."""
+    asked = urllib.parse.urlsplit(index)
+    said, at, host = asked.netloc.rpartition("@")
+    if at and (target.scheme, target.netloc) == (asked.scheme, host):
         target = target._replace(netloc=f"{said}@{host}")
     return target._replace(fragment="").geturl()
 

@@ -185,6 +185,14 @@ def test_links_to_other_servers_get_no_password():
     ]
 
 
+def test_links_that_others_could_read_along_get_no_password():
+    page = package_index.Page(f'<a href="http://one/{NAME}">x</a>'.encode(), "text/html", "https://one/")
+    (open_link,) = package_index._matching(page, "https://me:pw@one/", NAME)
+    assert open_link.url == f"http://one/{NAME}"
+    (same,) = package_index._matching(page, "http://me:pw@one/", NAME)
+    assert same.url == f"http://me:pw@one/{NAME}"
+
+
 def test_a_proxy_is_used(monkeypatch, site):
     server = site()
     publish(server)
