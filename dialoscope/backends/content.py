@@ -1,5 +1,6 @@
 """A hash of what files hold, so that a changed file of the same name is never taken for the old one."""
 
+import os
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
@@ -9,27 +10,46 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from dialoscope.assets import cache_folder
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
 
 _NOTED = 2**26
 """Bytes from which on the hash is noted on the disk, since reading them takes a while."""
 
 
 class _Version(NamedTuple):
-    """A file as it is now: where size and time are the same, so is the content."""
+    """A file as it is now: where all of this is the same, so is the content.
 
+    A program can set the time of the content as it likes, but not the time of the change itself.
+    """
+
+    name: str
+    """Below the folder that all of the files are in; of one file alone, just a point."""
     path: str
     size: int
+    written: int
     changed: int
+    inode: int
 
 
 def content_hash(files: Iterable[Path]) -> str:
-    """A hash of the content of these files, in this order; worked out again only for files that changed."""
-    return _hashed(tuple(_version(path) for path in files))
+    """A hash of these files, in this order, and of their names; worked out again only for changed ones.
+
+    One file alone may have any name.
+    """
+    paths = [path.absolute() for path in files]
+    try:
+        folder = os.path.commonpath(paths) if paths else ""
+        return _hashed(tuple([_version(path, folder) for path in paths]))
+    except OSError as error:
+        raise BackendError(f"{printable(str(error.filename))} cannot be read: {error.strerror}.") from error
 
 
-def _version(path: Path) -> _Version:
-    state = path.stat()
-    return _Version(str(path), state.st_size, state.st_mtime_ns)
+def _version(path: Path, folder: str) -> _Version:
+    found = path.resolve()
+    state = found.stat()
+    name = path.relative_to(folder).as_posix()
+    return _Version(name, str(found), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
 
 
 @lru_cache(maxsize=32)
@@ -52,7 +72,7 @@ def _hash_of(content: bytes) -> str:
 def _read(files: tuple[_Version, ...]) -> str:
     total = blake2b(digest_size=16)
     for file in files:
-        total.update(f"{file.size};".encode())
+        total.update(f"{file.name}\0{file.size}\0".encode("utf-8", "surrogatepass"))
         with Path(file.path).open("rb") as opened:
             while block := opened.read(2**20):
                 total.update(block)

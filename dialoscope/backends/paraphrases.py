@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import file_digest
 from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from dialoscope.backends.content import content_hash
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.tally import Ints
@@ -32,16 +32,16 @@ class Paraphrases:
     @property
     def fingerprint(self) -> str:
         """A hash of the file."""
-        return _fingerprint(self.table)
+        return content_hash([Path(self.table)])
 
     @property
     def longest(self) -> int:
         """How many words the longest phrase has."""
-        return _load(self.table).longest
+        return _load(self.table, self.fingerprint).longest
 
     def paraphrases(self, phrases: Sequence[str]) -> list[tuple[str, ...]]:
         """Those of each phrase, in the order of the table."""
-        table = _load(self.table)
+        table = _load(self.table, self.fingerprint)
         keys = np.fromiter(map(hash, phrases), np.int64, len(phrases))
         firsts = np.searchsorted(table.keys, keys, "left").tolist()
         lasts = np.searchsorted(table.keys, keys, "right").tolist()
@@ -71,7 +71,8 @@ class _Table(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _load(path: str) -> _Table:
+def _load(path: str, fingerprint: str) -> _Table:
+    """What is in the file now; `fingerprint` is of that."""
     keys, ends, text, longest = array("q"), array("q", [0]), bytearray(), 0
     for phrase, other in _entries(path):
         longest = max(longest, phrase.count(" ") + 1, other.count(" ") + 1)
@@ -80,12 +81,6 @@ def _load(path: str) -> _Table:
         ends.append(len(text))
     order = np.argsort(np.array(keys, np.int64), kind="stable")
     return _Table(np.array(keys, np.int64)[order], order, ends, bytes(text), longest)
-
-
-@lru_cache(maxsize=2)
-def _fingerprint(path: str) -> str:
-    with _opened(path) as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def _entries(path: str) -> Iterator[tuple[str, str]]:

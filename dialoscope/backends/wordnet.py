@@ -4,13 +4,13 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from dialoscope.assets import locate
+from dialoscope.backends.content import content_hash
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 
@@ -60,35 +60,38 @@ class WordNet:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the database files."""
-        return _fingerprint(_folder(self.asset))
+        """A hash of the database files; those that changed since it was last asked for are read anew."""
+        now = _database(self.asset)
+        if now != _opened(self.asset):
+            _opened.cache_clear()
+        return now.fingerprint
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings of a word in any of its forms, in WordNet's order, which puts common ones first."""
-        folder = _folder(self.asset)
-        found = [_listed(folder, form, one) for one in part or PARTS for form in self.base_forms(word, one)]
+        database = _opened(self.asset)
+        found = [_listed(database, form, one) for one in part or PARTS for form in self.base_forms(word, one)]
         return tuple(dict.fromkeys(chain.from_iterable(found)))
 
     def listed(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings that stand under this very form."""
-        folder = _folder(self.asset)
-        return tuple(chain.from_iterable([_listed(folder, word, one) for one in part or PARTS]))
+        database = _opened(self.asset)
+        return tuple(chain.from_iterable([_listed(database, word, one) for one in part or PARTS]))
 
     def members(self, synset: str) -> tuple[str, ...]:
         """The words with this meaning, as they are written: proper names begin with a capital letter."""
-        return _members(_folder(self.asset), synset)
+        return _members(_opened(self.asset), synset)
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
         """The word and what its ending or the list of exceptions makes of it, if WordNet lists them."""
-        word, folder = word.lower(), _folder(self.asset)
-        forms = _exceptions(folder, part).get(word) or _without_ending(word, part)
-        return tuple([form for form in dict.fromkeys((word, *forms)) if _listed(folder, form, part)])
+        word, database = word.lower(), _opened(self.asset)
+        forms = _exceptions(database, part).get(word) or _without_ending(word, part)
+        return tuple([form for form in dict.fromkeys((word, *forms)) if _listed(database, form, part)])
 
     def irregular(self, word: str) -> tuple[str, ...]:
         """The base forms of a word whose form follows no rule: went → go."""
-        folder = _folder(self.asset)
+        database = _opened(self.asset)
         return tuple(
-            dict.fromkeys(base for part in PARTS for base in _exceptions(folder, part).get(word, ()))
+            dict.fromkeys(base for part in PARTS for base in _exceptions(database, part).get(word, ()))
         )
 
 
@@ -98,31 +101,37 @@ def _without_ending(word: str, part: str) -> list[str]:
     return [word.removesuffix(old) + new for old, new in _ENDINGS[part] if word.endswith(old)]
 
 
+class _Database(NamedTuple):
+    """The files of a lexicon as they were when they were last looked at."""
+
+    folder: str
+    fingerprint: str
+
+
 @lru_cache(maxsize=8)
-def _folder(asset: str) -> str:
-    """As text, which is quicker to look up by than a path."""
+def _opened(asset: str) -> _Database:
+    """Kept until the fingerprint is asked for: to look at twelve files for each word would take too long."""
+    return _database(asset)
+
+
+def _database(asset: str) -> _Database:
     folder = Path(asset) if Path(asset).is_dir() else locate(asset)
-    for one in PARTS.values():
-        for name in (f"index.{one}", f"data.{one}", f"{one}.exc"):
-            if not (folder / name).is_file():
-                raise BackendError(
-                    f"{printable(str(folder))} holds no WordNet: it has no {name}. Name a folder with the "
-                    "database files of WordNet, or leave the lexicon as it is: wordnet."
-                )
-    return str(folder)
-
-
-@lru_cache(maxsize=8)
-def _fingerprint(folder: str) -> str:
-    names = [name for one in PARTS.values() for name in (f"index.{one}", f"data.{one}", f"{one}.exc")]
-    hashes = [f"{name} {sha256(_read(Path(folder, name))).hexdigest()}" for name in sorted(names)]
-    return sha256("\n".join(hashes).encode()).hexdigest()
+    files = [
+        folder / name for one in PARTS.values() for name in (f"index.{one}", f"data.{one}", f"{one}.exc")
+    ]
+    for file in files:
+        if not file.is_file():
+            raise BackendError(
+                f"{printable(str(folder))} holds no WordNet: it has no {file.name}. Name a folder with the "
+                "database files of WordNet, or leave the lexicon as it is: wordnet."
+            )
+    return _Database(str(folder), content_hash(files))
 
 
 @lru_cache(maxsize=1 << 18)
-def _listed(folder: str, word: str, part: str) -> tuple[str, ...]:
+def _listed(database: _Database, word: str, part: str) -> tuple[str, ...]:
     """The numbers at the end of the word's line in the index."""
-    lines, start = _index(folder, part), word + " "
+    lines, start = _index(database, part), word + " "
     place = bisect_left(lines, start)
     if place == len(lines) or not lines[place].startswith(start) or " " in word:
         return ()
@@ -130,13 +139,13 @@ def _listed(folder: str, word: str, part: str) -> tuple[str, ...]:
     try:
         return tuple([part + offset for offset in fields[-int(fields[2]) :]])
     except (ValueError, IndexError) as error:
-        raise _damaged(Path(folder, f"index.{PARTS[part]}")) from error
+        raise _damaged(Path(database.folder, f"index.{PARTS[part]}")) from error
 
 
 @lru_cache(maxsize=8)
-def _index(folder: str, part: str) -> list[str]:
+def _index(database: _Database, part: str) -> list[str]:
     """The lines of an index without those of its licence, in order."""
-    path = Path(folder, f"index.{PARTS[part]}")
+    path = Path(database.folder, f"index.{PARTS[part]}")
     try:
         lines = [line for line in _read(path).decode().split("\n") if line and not line.startswith(" ")]
     except UnicodeDecodeError as error:
@@ -146,8 +155,8 @@ def _index(folder: str, part: str) -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def _exceptions(folder: str, part: str) -> Mapping[str, tuple[str, ...]]:
-    path = Path(folder, f"{PARTS[part]}.exc")
+def _exceptions(database: _Database, part: str) -> Mapping[str, tuple[str, ...]]:
+    path = Path(database.folder, f"{PARTS[part]}.exc")
     try:
         lines = [line.split() for line in _read(path).decode().split("\n")]
     except UnicodeDecodeError as error:
@@ -156,21 +165,21 @@ def _exceptions(folder: str, part: str) -> Mapping[str, tuple[str, ...]]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _members(folder: str, synset: str) -> tuple[str, ...]:
+def _members(database: _Database, synset: str) -> tuple[str, ...]:
     """From the line of the data file at the synset's number, which is its place in bytes."""
-    data, start = _data(folder, synset[0]), int(synset[1:])
+    data, start = _data(database, synset[0]), int(synset[1:])
     try:
         _, _, _, count, rest = data[start : data.index(b"\n", start)].decode().split(" ", 4)
         words = rest.split(" ", 2 * int(count, 16))[: 2 * int(count, 16) : 2]
     except ValueError as error:  # no line, no text, or too few fields
-        raise _damaged(Path(folder, f"data.{PARTS[synset[0]]}")) from error
+        raise _damaged(Path(database.folder, f"data.{PARTS[synset[0]]}")) from error
     # Some adjectives carry a note on where they may stand: galore(ip).
     return tuple(word.partition("(")[0] for word in words)
 
 
 @lru_cache(maxsize=8)
-def _data(folder: str, part: str) -> bytes:
-    return _read(Path(folder, f"data.{PARTS[part]}"))
+def _data(database: _Database, part: str) -> bytes:
+    return _read(Path(database.folder, f"data.{PARTS[part]}"))
 
 
 def _read(path: Path) -> bytes:

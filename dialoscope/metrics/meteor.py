@@ -243,17 +243,17 @@ class _Alike(NamedTuple):
 
     @classmethod
     def among(cls, words: Iterable[str], lexicon: Lexicon) -> "_Alike":
-        words = sorted(words)
+        words, now = sorted(words), lexicon.fingerprint
         same_stem, same_meaning = defaultdict(set), defaultdict(set)
         for word in words:
             same_stem[stem(word)].add(word)
-            for meaning in _meanings(lexicon, word):
+            for meaning in _meanings(lexicon, now, word):
                 same_meaning[meaning].add(word)
         empty: set[str] = set()
         return cls(
             {word: frozenset(same_stem[stem(word)]) for word in words},
             {
-                word: frozenset(empty.union(*(same_meaning[one] for one in _meanings(lexicon, word))))
+                word: frozenset(empty.union(*(same_meaning[one] for one in _meanings(lexicon, now, word))))
                 for word in words
             },
         )
@@ -375,8 +375,8 @@ _ENDINGS = (
 
 
 @lru_cache(maxsize=1 << 16)
-def _meanings(lexicon: Lexicon, word: str) -> frozenset[str]:
-    """As METEOR 1.5 finds them."""
+def _meanings(lexicon: Lexicon, version: str, word: str) -> frozenset[str]:
+    """As METEOR 1.5 finds them in this version of the lexicon."""
     bases = lexicon.irregular(word) or _regular(lexicon, word)
     return frozenset(synset[1:] for form in (word, *bases) for synset in lexicon.listed(form))
 
@@ -390,6 +390,7 @@ def _regular(lexicon: Lexicon, word: str) -> tuple[str, ...]:
 
 def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[str]]:
     """As NLTK finds them: which of the words are among the members of a word's synsets, as written there."""
+    version = lexicon.fingerprint
     listed = {word: lexicon.listed(word) for word in words if "_" not in word}
     together: dict[str, list[str]] = defaultdict(list)
     for word, synsets in listed.items():
@@ -397,7 +398,7 @@ def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[s
             together[synset].append(word)
     found: dict[str, list[str]] = defaultdict(list)
     for word in words:
-        for synset in _synsets(lexicon, word):
+        for synset in _synsets(lexicon, version, word):
             others = together.get(synset, ())
             if len(others) > 1 or (others and others[0] != word):
                 members = lexicon.members(synset)
@@ -406,5 +407,5 @@ def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[s
 
 
 @lru_cache(maxsize=1 << 16)
-def _synsets(lexicon: Lexicon, word: str) -> tuple[str, ...]:
+def _synsets(lexicon: Lexicon, version: str, word: str) -> tuple[str, ...]:
     return lexicon.synsets(word)

@@ -206,7 +206,7 @@ class TestScores:
         lexicon, paraphrases = metric.backends
         assert lexicon == ds.WordNet(str(wordnet))
         assert paraphrases == Paraphrases(str(table))
-        assert len(paraphrases.fingerprint) == len(lexicon.fingerprint) == 64
+        assert len(paraphrases.fingerprint) == len(lexicon.fingerprint) == 32
         assert ds.Meteor().backends == (ds.WordNet(),)
 
 
@@ -233,6 +233,15 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(BackendError, match=message):
         Paraphrases(str(path)).paraphrases(["a"])
+
+
+def test_a_table_that_changes_is_read_anew(tmp_path):
+    path = tmp_path / "table.txt"
+    path.write_text("0.5\na\nb\n")
+    table = Paraphrases(str(path))
+    assert (table.paraphrases(["a"]), table.longest) == ([("b",)], 1)
+    path.write_text("0.5\na\nb c\n")
+    assert (table.paraphrases(["a"]), table.longest) == ([("b c",)], 2)
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path):

@@ -14,6 +14,7 @@ from dialoscope.backends.base import Lexicon
 from dialoscope.backends.fake import FakeLexicon
 from dialoscope.backends.wordnet import PARTS, WordNet
 from dialoscope.errors import BackendError
+from dialoscope.metrics import meteor
 from dialoscope.signature import signature
 
 ENDINGS = ("s", "es", "ies", "ves", "men", "ed", "ing", "er", "est")
@@ -88,7 +89,7 @@ def test_it_is_a_light_value_that_signs_itself(wordnet):
     assert isinstance(lexicon, Lexicon)
     assert isinstance(FakeLexicon(), Lexicon)
     assert lexicon.fingerprint == WordNet(str(wordnet)).fingerprint
-    assert len(lexicon.fingerprint) == 64
+    assert len(lexicon.fingerprint) == 32
 
 
 def test_the_fingerprint_changes_with_the_files(wordnet, tmp_path):
@@ -128,6 +129,26 @@ def test_any_folder_in_wordnets_form_will_do(tiny):
     lexicon = WordNet(str(tiny))
     assert lexicon.synsets("dogs") == ("n00000000",)
     assert lexicon.members("n00000000") == ("dog", "hound")
+
+
+def test_a_lexicon_that_changes_is_read_anew_once_its_fingerprint_is_asked_for(tiny):
+    lexicon = WordNet(str(tiny))
+    before = lexicon.fingerprint
+    assert (lexicon.listed("cat"), meteor._synsets(lexicon, before, "cat")) == ((), ())
+    (tiny / "index.noun").write_text("cat n 1 0 1 0 00000000  \n")
+    assert lexicon.fingerprint != before
+    assert lexicon.listed("cat") == ("n00000000",)
+
+
+def test_meteor_sees_a_lexicon_change(tiny):
+    lexicon = WordNet(str(tiny))
+    words = ["dog", "hound"]
+    assert meteor._Alike.among(words, lexicon).meanings["dog"] == {"dog"}
+    assert meteor._synonyms(words, lexicon) == {}
+    (tiny / "index.noun").write_text("dog n 1 0 1 0 00000000  \nhound n 1 0 1 0 00000000  \n")
+    (tiny / "data.noun").write_text("00000000 05 n 02 dog 0 hound 0 000 | a beast  \n")
+    assert meteor._Alike.among(words, lexicon).meanings["dog"] == {"dog", "hound"}
+    assert meteor._synonyms(words, lexicon) == {"dog": ["hound"], "hound": ["dog"]}
 
 
 @pytest.mark.parametrize(
