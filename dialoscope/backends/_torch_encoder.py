@@ -1,10 +1,9 @@
 """Encoders and classifiers at work: texts become rows of tokens, rows batches, batches vectors or classes."""
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from dialoscope.backends import _torch_bert
 from dialoscope.backends._torch_device import chosen_device, torch_dtype
 from dialoscope.backends._torch_rows import Reader, Row, in_batches, runs
 from dialoscope.backends.base import Pair, TokenVectors, Vectors
-from dialoscope.backends.models import model_folder
+from dialoscope.backends.models import configuration, model_folder
 from dialoscope.errors import BackendError
 from dialoscope.tally import Floats
 
@@ -41,7 +40,7 @@ class Engine:
 
     def __init__(self, description: "Transformer") -> None:
         self.folder = model_folder(description.model, description.revision)
-        self.config: dict[str, Any] = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        self.config = configuration(self.folder)
         self.device, self.dtype = chosen_device(description.device), torch_dtype(description.dtype)
         self.reader = Reader(self.folder, self.config, description.max_tokens)
         self.budget = description.budget or BUDGET.get(self.device.type, BUDGET["cpu"])

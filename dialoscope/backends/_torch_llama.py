@@ -16,6 +16,7 @@ from torch.nn.functional import linear, rms_norm, silu
 from dialoscope.backends._torch_attention import TreeAttention
 from dialoscope.backends._torch_device import gpu_kernels
 from dialoscope.backends.models import weight_names
+from dialoscope.errors import BackendError
 
 
 class _Layer(NamedTuple):
@@ -66,7 +67,10 @@ class Llama:
         self.theta = float((config.get("rope_parameters") or config).get("rope_theta", 10000.0))
 
         def taken(*names: str) -> torch.Tensor:
-            parts = [weights.pop(f"model.{name}.weight") for name in names]
+            try:
+                parts = [weights.pop(f"model.{name}.weight") for name in names]
+            except KeyError as lacking:
+                raise BackendError(f"{folder} lacks the weights {lacking}; save it again.") from lacking
             return (torch.cat(parts) if len(parts) > 1 else parts[0]).to(device, dtype)
 
         self.embedding = taken("embed_tokens")

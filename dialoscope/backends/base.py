@@ -67,6 +67,8 @@ class Generation:
             raise BackendError(
                 f"Generation: {self.samples} different texts need as many beams, or sample=True."
             )
+        if "" in self.stop:
+            raise BackendError("Generation: an empty word to stop at would end every text at once.")
         if not (self.temperature > 0 and self.top_k >= 0 and 0 < self.top_p <= 1):
             raise BackendError(
                 "Generation: temperature must be above 0, top_p above 0 and at most 1, top_k 0 or more."

@@ -1,6 +1,5 @@
 """Classifiers of pairs of the Hugging Face kind: natural language inference, relevance."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +11,7 @@ from dialoscope.backends.base import Pair
 from dialoscope.backends.encoder import Transformer
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import model_folder
+from dialoscope.backends.models import configuration, model_folder
 from dialoscope.tally import Floats
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ class TransformerClassifier(Transformer):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the columns stand for, as the model's configuration names them, in lower case."""
-        file = model_folder(self.model, self.revision) / "config.json"
-        named = json.loads(file.read_text(encoding="utf-8")).get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
+        config = configuration(model_folder(self.model, self.revision))
+        named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
         labels = tuple(str(named[place]).lower() for place in sorted(named, key=int))
         return labels if len(labels) > 1 else ("relevance",)
 

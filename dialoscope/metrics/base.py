@@ -92,7 +92,7 @@ class Metric(ABC, Generic[T]):
 
     @property
     def tolerance(self) -> float:
-        """How far off a number may be when it is made again; models add up in another order each time."""
+        """How far off a number may be when it is made again: models add up in another order each time."""
         return 1e-9 if not self.at_once else max(map(_tolerance, self.backends))
 
     @property
@@ -268,7 +268,7 @@ def _written_setting(metric: Metric[Any], name: str, plain: object) -> list[str]
 
 
 def _tolerance(model: Backend) -> float:
-    return {"bfloat16": 0.25, "float16": 0.05}.get(getattr(model, "dtype", ""), 1e-4)
+    return {"bfloat16": 0.1, "float16": 0.02}.get(getattr(model, "dtype", ""), 1e-4)
 
 
 def _word(value: object) -> str:

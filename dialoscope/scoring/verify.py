@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialoscope.backends.memory import afresh
 from dialoscope.data import RowSource, read
 from dialoscope.errors import RunError
+from dialoscope.metrics import Metric
 from dialoscope.results import Result, store
 from dialoscope.scoring.run import evaluate
+from dialoscope.tally import Floats
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,15 @@ def _other_data(old: Result, new: Result) -> str:
 
 def _differences(old: Result, new: Result) -> Iterator[str]:
     for model, was in old.provenance.models.items():
-        if was != new.provenance.models[model]:
-            yield f"what is behind {model} has changed: its hash was {was}, is {new.provenance.models[model]}"
+        is_now = new.provenance.models.get(model, "unknown")
+        if was != is_now:
+            yield f"what is behind {model} has changed: its hash was {was}, is {is_now}"
     if old.ratings != new.ratings:
         yield "the ratings in the data are not those of the run"
     for one in old.metrics:
         for system in old.systems:
             before, after = old.score(one, system), new.score(one, system)
-            if not _same(before, after, one.tolerance):
+            if not _near(before, after, one):
                 yield f"{one} of {system} was {before!r}, is {after!r}"
         were, are = old.values(one), new.values(one)
         apart = np.flatnonzero(~np.isclose(were, are, rtol=one.tolerance, atol=one.tolerance, equal_nan=True))
@@ -114,16 +118,15 @@ def _differences(old: Result, new: Result) -> Iterator[str]:
 def _misrecorded(record: store.Recorded, new: Result) -> Iterator[str]:
     """What the run's files say that its statistics do not."""
     for name, values in record.values.items():
-        near = new.named(name).tolerance
-        if not np.allclose(values, new.values(name), rtol=near, atol=near, equal_nan=True):
+        if not _near(values, new.values(name), new.named(name)).all():
             yield f"the values of {name} in replies.parquet are not those of its replies"
     for cell in record.cells:
         value = math.nan if cell["value"] is None else cell["value"]
-        near = new.named(cell["metric"]).tolerance
-        if not _same(value, new.score(cell["metric"], cell["system"]), near):
+        if not _near(value, new.score(cell["metric"], cell["system"]), new.named(cell["metric"])):
             yield f"the manifest says {cell['metric']} of {cell['system']} is {cell['value']}"
 
 
-def _same(was: float, is_now: float, near: float) -> bool:
-    both = math.isnan(was) and math.isnan(is_now)
-    return both or math.isclose(was, is_now, rel_tol=near, abs_tol=near)
+def _near(were: Floats | float, are: Floats | float, one: Metric[Any]) -> NDArray[np.bool_]:
+    """Which numbers are the same; relative to their size only where nothing but rounding can differ."""
+    relative = 0.0 if one.at_once else one.tolerance
+    return np.isclose(were, are, rtol=relative, atol=one.tolerance, equal_nan=True)

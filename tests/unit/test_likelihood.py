@@ -146,6 +146,25 @@ def test_numbers_of_models_may_be_off_by_what_their_precision_allows():
     assert ds.Words().tolerance < full.tolerance < half.tolerance
 
 
+@pytest.mark.parametrize(("shift", "holds"), [(1e-5, True), (0.01, False)])
+def test_verify_tells_rounding_from_another_number(tmp_path, sample, monkeypatch, shift, holds):
+    ds.evaluate(ds.read(sample), "likelihood:lm=fake").save(tmp_path / "run")
+    honest = FakeLanguageModel.log_probabilities
+    monkeypatch.setattr(
+        FakeLanguageModel,
+        "log_probabilities",
+        lambda self, texts: [one + shift for one in honest(self, texts)],
+    )
+    assert ds.verify(tmp_path / "run").holds == holds
+
+
+def test_verify_knows_models_that_are_gone(tmp_path, sample, monkeypatch):
+    ds.evaluate(ds.read(sample), "likelihood:lm=fake").save(tmp_path / "run")
+    monkeypatch.setattr(FakeLanguageModel, "version", 2)
+    with pytest.raises(ds.RunError):
+        ds.verify(tmp_path / "run")
+
+
 def test_a_bound_is_never_passed():
     assert ds.Likelihood(lm="fake").bounds == ds.Bounds(-math.inf, 0)
 

@@ -463,3 +463,10 @@ def test_what_is_matched_beside_and_in_which_order_does_not_show(greedy_matches)
 def test_tokens_that_all_do_not_count_match_nothing(greedy_matches):
     empty = TokenVectors(np.array([0, 0]), np.ones((2, 4), np.float32))
     assert np.isnan(greedy_matches([empty], [tokens([1, 0, 0, 0])])[0, [0, 2]]).all()
+
+
+def test_a_damaged_configuration_is_an_error_for_people(copied):
+    folder = copied("bert")
+    (folder / "config.json").write_text("{")
+    with pytest.raises(BackendError, match=r"config\.json cannot be read: "):
+        encoder(folder).encode(["a"])

@@ -650,3 +650,21 @@ def test_a_part_that_cannot_be_imported_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dialoscope.backends._torch_lm", None)
     with pytest.raises(MissingExtra, match=r"^The language model x needs .* Install it with: pip install"):
         import_torch_side("_torch_lm", "The language model x")
+
+
+def test_a_llama_without_one_of_its_weights_is_an_error_for_people(tiny, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(tiny("llama"), tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.1.mlp.down_proj.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(BackendError, match=r"lacks the weights 'model\.layers\.1\.mlp\.down_proj\.weight'"):
+        model(folder).log_probabilities(PAIRS)
+
+
+def test_no_text_can_stop_at_nothing():
+    from dialoscope.backends import Generation
+
+    with pytest.raises(BackendError, match="an empty word to stop at would end every text"):
+        Generation(stop=("\n", ""))
