@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import random
+import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -49,16 +50,16 @@ class Server:
     """Seconds before the second try; each further one waits twice as long."""
 
     def __post_init__(self) -> None:
+        if re.match(r"[^/]*//[^/]*@|[^/]*@", self.url) or "?" in self.url or "#" in self.url:
+            raise BackendError(
+                "The address of a server must hold no password, no question mark and no #. "
+                "Put the key into an environment variable and name that with key_variable."
+            )
         parts = _split(self.url)
         is_plain = self.url.isascii() and self.url.isprintable() and " " not in self.url
         if not is_plain or parts.scheme not in ("http", "https") or not parts.hostname:
             raise BackendError(
-                f"'{printable(self.url)}' is no address of a server, such as http://localhost:8000/v1."
-            )
-        if parts.username is not None or parts.query or parts.fragment:
-            raise BackendError(
-                "The address of a server must hold no password, no question mark and no #. "
-                "Put the key into an environment variable and name that with key_variable."
+                f"'{_shown(self.url)}' is no address of a server, such as http://localhost:8000/v1."
             )
 
     @property
@@ -94,8 +95,14 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise BackendError(f"'{printable(url)}' is no address of a server: {error}.") from error
+        why = "" if "@" in url else f": {printable(str(error))}"  # it may repeat a password
+        raise BackendError(f"'{_shown(url)}' is no address of a server{why}.") from None
     return parts
+
+
+def _shown(url: str) -> str:
+    """An address as it may be shown: without whatever may be a password, slashes in it included."""
+    return printable(re.sub(r"^([^/]*//)?.*@", r"\1", url, flags=re.DOTALL))
 
 
 def _is_loopback(host: str) -> bool:

@@ -526,6 +526,39 @@ def test_an_address_that_is_none_is_an_error_at_once(url, message):
 
 
 @pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://me:s3cret@host/v1", "The address of a server must hold no password"),
+        ("http://me:s3crét@host/v1", "The address of a server must hold no password"),
+        ("http://me:s3cret@host:port/v1", "The address of a server must hold no password"),
+        ("http://me:s3\u2100cret@host/v1", "The address of a server must hold no password"),
+        ("me:s3cret@host/v1", "The address of a server must hold no password"),
+        ("http://me:s3/cret@host/v1", r"^'http://host/v1' is no address of a server\.$"),
+        ("ftp://host/s3cret@v1", r"^'ftp://v1' is no address of a server, such as"),
+    ],
+)
+def test_a_password_in_an_address_is_never_shown(url, message):
+    with pytest.raises(BackendError, match=message) as error:
+        HttpLanguageModel(url, "any")
+    assert "s3" not in str(error.value)
+    assert "cr" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_a_password_of_a_wrong_proxy_is_never_shown(monkeypatch):
+    monkeypatch.setenv("https_proxy", "http://me:s3cret@proxy:port")
+    monkeypatch.setenv("no_proxy", "")
+    with pytest.raises(BackendError) as error:
+        HttpLanguageModel("https://models.example/v1", "any").generate(["hello"], Generation())
+    assert str(error.value) == "'http://proxy:port' is no address of a server."
+    assert error.value.__cause__ is None
+
+
+def test_a_sign_in_the_path_is_no_password():
+    assert HttpLanguageModel("https://models.example/@org/v1", "any").url.endswith("/@org/v1")
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"model": ""}, "needs the name that the server has for it"),
