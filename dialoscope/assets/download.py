@@ -114,15 +114,20 @@ def download(url: str, file: File, part: Path, network: Network, progress: Progr
     resumed = part.exists()
     found = _completed(url, file, part, network, progress)
     if found != file.sha256 and resumed:  # what was there may be to blame: once more from the start
-        part.unlink()
-        progress(-file.size)
+        _discard(part, progress)
         found = _completed(url, file, part, network, progress)
     if found != file.sha256:
-        part.unlink()
+        _discard(part, progress)
         raise Unavailable(
             f"{shown(url)} gave wrong content for {file.path}, which was removed: "
             f"its SHA-256 is {found}, but should be {file.sha256}"
         )
+
+
+def _discard(part: Path, progress: Progress) -> None:
+    """Remove a file, and take off what was counted of it."""
+    progress(-part.stat().st_size)
+    part.unlink()
 
 
 def shown(url: str) -> str:
@@ -134,17 +139,25 @@ def _completed(url: str, file: File, part: Path, network: Network, progress: Pro
     """The hash of the file, once all of it is there."""
     with part.open("ab+") as stream:
         arrival = _Arrival(stream, progress)
-        failures = 0
-        while arrival.size < file.size:
-            before = arrival.size
-            reason = _transferred(url, file, arrival, network)
-            failures = 0 if arrival.size > before else failures + 1
-            if failures > network.retries:
-                progress(-arrival.size)
-                raise Unavailable(f"{shown(url)}: {reason}")
-            if arrival.size < file.size:
-                _rest(failures)
+        try:
+            _complete(url, file, arrival, network)
+        except Unavailable:
+            progress(-arrival.size)
+            raise
         return arrival.digest.hexdigest()
+
+
+def _complete(url: str, file: File, arrival: "_Arrival", network: Network) -> None:
+    failures, most = 0, arrival.size
+    while arrival.size < file.size:
+        reason = _transferred(url, file, arrival, network)
+        # To come as far again is no progress: a server that always starts over would never be given up.
+        failures = 0 if arrival.size > most else failures + 1
+        most = max(most, arrival.size)
+        if failures > network.retries:
+            raise Unavailable(f"{shown(url)}: {reason}")
+        if arrival.size < file.size:
+            _rest(failures)
 
 
 def _transferred(url: str, file: File, arrival: "_Arrival", network: Network) -> str:

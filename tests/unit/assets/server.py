@@ -25,6 +25,7 @@ FAULTS = {
     "stingy": "every answer ends after 100,000 bytes",
     "no-range": "each request is answered with the whole file",
     "truncated-no-range": "each request is answered with the first half of the file",
+    "wavering": "as no-range, and answers end after a half and after a third in turn, twenty times",
     "no-satisfaction": "a request for the rest is refused with 416",
     "wrong": "files have other content of the same length",
     "longer": "files have content behind their end",
@@ -86,7 +87,8 @@ class Site(BaseHTTPRequestHandler):
         return "0" * 64 if self.fault == "other-hash" else sha256(path.read_bytes()).hexdigest()
 
     def file(self, path):
-        if self.fault == "gone" or not path.is_file():
+        worn_out = self.fault == "wavering" and self.seen[self.path] > 20
+        if self.fault == "gone" or worn_out or not path.is_file():
             return self.answer(404, "text/plain", b"gone")
         content = path.read_bytes()
         if self.fault == "wrong":
@@ -96,7 +98,7 @@ class Site(BaseHTTPRequestHandler):
         start = int(self.headers.get("Range", "bytes=0-")[6:-1])
         if start and self.fault == "no-satisfaction":
             return self.answer(416, "text/plain", b"")
-        if start and "no-range" not in self.fault:
+        if start and "no-range" not in self.fault and self.fault != "wavering":
             extra = [("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")]
             return self.answer(206, "application/octet-stream", content[start:], extra)
         return self.answer(200, "application/octet-stream", content)
@@ -111,6 +113,8 @@ class Site(BaseHTTPRequestHandler):
             self.fault == "truncated-no-range" or (self.fault == "truncated" and self.seen[self.path] % 2)
         ):
             self.cut(content[: len(content) // 2])
+        elif binary and self.fault == "wavering":
+            self.cut(content[: len(content) // (2 if self.seen[self.path] % 2 else 3)])
         elif binary and self.fault == "stingy":
             self.cut(content[:100_000])
         elif binary and self.fault == "silent":

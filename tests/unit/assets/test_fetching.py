@@ -164,6 +164,14 @@ def test_what_a_server_did_wrong_is_told(site, fault, told):
         fetching.fetch(toy())
 
 
+def test_a_server_that_never_comes_further_is_given_up(site):
+    server = site("wavering")
+    publish(server)
+    with pytest.raises(AssetError, match="the connection ended after 350,"):
+        fetching.fetch(toy())
+    assert len(server.requests("/files/")) == 3
+
+
 def test_a_server_that_falls_silent_is_given_up(site, monkeypatch):
     monkeypatch.setenv("PIP_TIMEOUT", "0.3")
     publish(site("silent"))
@@ -334,7 +342,8 @@ def test_a_damaged_archive_is_no_source(site):
         fetching.fetch(toy(sources=(source,)))
 
 
-def test_a_bar_is_shown_as_bytes_arrive(site, monkeypatch):
+@pytest.mark.parametrize("fault", ["truncated-no-range", "wrong", "longer", "gone"])
+def test_a_bar_is_shown_as_bytes_arrive(site, monkeypatch, fault):
     """Bytes are counted once, whatever was there and however often a server fails."""
     from contextlib import contextmanager
 
@@ -351,7 +360,7 @@ def test_a_bar_is_shown_as_bytes_arrive(site, monkeypatch):
         yield moved
 
     monkeypatch.setattr(fetching, "bar", bar)
-    publish(site("truncated-no-range"))
+    publish(site(fault))
     site("no-range", extra=True)
     half_there().write_bytes(content(200_000, seed=5))
     assert holds(fetching.fetch(toy()))
