@@ -5,17 +5,21 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import dialoscope.assets as assets
+from dialoscope.backends.content import content_hash
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.progress import notice
 
 WEIGHTS = "*.safetensors"
 _FETCHED = [WEIGHTS, "*.safetensors.index.json", "*.json", "*.txt", "*.model", "*.jinja", "merges.txt"]
+_UNREAD_NAMES = (".", "README", "LICENSE", "LICENCE", "NOTICE")
+_UNREAD_SUFFIXES = frozenset(
+    {".md", ".png", ".jpg", ".py", ".bin", ".pt", ".pth", ".ot", ".h5", ".msgpack", ".onnx", ".gguf"}
+)
+"""Of files beside a model: what is about it, and weights in formats that are not read."""
 _MODEL_KINDS = ("language model", "encoder")
 _HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 
@@ -35,8 +39,7 @@ def fingerprint(model: str, revision: str = "main") -> str:
     """A hash of everything in the model's folder that can change a number."""
     if model in assets.ASSETS and not _is_folder(model):
         return assets.fingerprint(_checked_kind(model))
-    files = tuple(_relevant(model_folder(model, revision)))
-    return _hashed(tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files))
+    return content_hash(_relevant(model_folder(model, revision)))
 
 
 def configuration(folder: Path) -> dict[str, Any]:
@@ -78,22 +81,10 @@ def _checked_kind(name: str) -> str:
 
 
 def _relevant(folder: Path) -> Iterator[Path]:
-    """Weights, configuration and tokenizer, in a fixed order."""
+    """All files that can be read, in a fixed order: a tokenizer may have files of any name."""
     for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        if file.suffix in (".safetensors", ".json", ".txt", ".model") and file.is_file():
+        if file.is_file() and not (file.name.startswith(_UNREAD_NAMES) or file.suffix in _UNREAD_SUFFIXES):
             yield file
-
-
-@lru_cache(maxsize=16)
-def _hashed(files: tuple[tuple[Path, int, int], ...]) -> str:
-    """Hashed again when a file's size or time changes."""
-    total = sha256()
-    for file, size, _ in files:
-        total.update(f"{file.name}\0{size}\0".encode())
-        with file.open("rb") as opened:
-            while block := opened.read(1 << 22):
-                total.update(block)
-    return total.hexdigest()[:16]
 
 
 def _checked(folder: Path, model: str) -> Path:

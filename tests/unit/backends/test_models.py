@@ -94,13 +94,16 @@ def test_a_changed_file_is_another_model(folder, name):
     assert fingerprint(str(folder)) != before
 
 
-def test_added_files_that_are_read_count_and_others_do_not(folder):
+@pytest.mark.parametrize("name", ["vocab.json", "chat_template.jinja", "vocab.bpe", "a.spm", "b.tiktoken"])
+def test_added_files_that_are_read_count_and_others_do_not(folder, name):
     before = fingerprint(str(folder))
     (folder / "README.md").write_text("Words about it.")
+    (folder / "LICENSE").write_text("Do as you like.")
+    (folder / ".gitattributes").write_text("*.bin")
     (folder / "runs").mkdir()
     (folder / "pytorch_model.bin").write_bytes(b"not read")
     assert fingerprint(str(folder)) == before
-    (folder / "vocab.json").write_text("{}")
+    (folder / name).write_text("{}")
     assert fingerprint(str(folder)) != before
 
 
