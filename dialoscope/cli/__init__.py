@@ -1,5 +1,6 @@
 """The command line: each verb parses, calls the function of that name, and prints."""
 
+import errno
 import io
 import os
 import signal
@@ -17,6 +18,9 @@ from dialoscope.cli.score import score
 from dialoscope.cli.show import show
 from dialoscope.cli.verify import verify
 from dialoscope.errors import DialoscopeError
+from dialoscope.printable import printable
+
+_FULL_OR_CLOSED = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 app = typer.Typer(
     name="dialoscope",
@@ -63,7 +67,16 @@ def main() -> None:
     except DialoscopeError as error:
         _end(str(error))
     except OSError as error:
-        _end(f"The output cannot be written: {error.strerror}.")
+        _end(_told(error))
+
+
+def _told(error: OSError) -> str:
+    """What the system refused: a file has a name, a stream that ends or is full has none."""
+    reason = error.strerror or str(error) or type(error).__name__
+    name = error.filename  # text, bytes, or the number of an open file
+    if name is not None:
+        return f"{printable(os.fsdecode(name) if isinstance(name, bytes) else str(name))}: {reason}."
+    return f"The output cannot be written: {reason}." if error.errno in _FULL_OR_CLOSED else f"{reason}."
 
 
 def _end(complaint: str) -> NoReturn:

@@ -1,6 +1,7 @@
 """A user's day at the command line, with real processes where it matters."""
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dialoscope as ds
+from dialoscope.assets import catalogue
 from dialoscope.cli import app, main
 
 
@@ -411,6 +413,26 @@ def test_odd_streams_are_answered_in_words(sample, command, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.EIO, "Input/output error"), "The output cannot be written: Input/output error."),
+        (OSError(errno.EACCES, "Permission denied", "a\x1b.npy"), "a\\x1b.npy: Permission denied."),
+        (OSError(errno.ENOSPC, "No space left on device", b"a.npy"), "a.npy: No space left on device."),
+        (OSError(errno.EBADF, "Bad file descriptor", 7), "7: Bad file descriptor."),
+        (OSError(errno.EMFILE, "Too many open files"), "Too many open files."),
+        (OSError("the card is gone"), "the card is gone."),
+        (TimeoutError(), "TimeoutError."),
+    ],
+)
+def test_what_the_system_refuses_is_told_as_what_it_is(cli, monkeypatch, error, message):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr(catalogue, "as_text", refuse)
+    assert cli("assets") == (2, "", f"Error: {message}\n")
 
 
 def test_a_terminal_that_knows_only_ascii_gets_a_table_too(sample, tmp_path):
