@@ -12,7 +12,9 @@ from typing import Literal
 
 from dialoscope.assets import offline, status
 from dialoscope.assets.asset import megabytes
+from dialoscope.assets.catalogue import what_to_do
 from dialoscope.backends.memory import kept
+from dialoscope.errors import BackendError
 
 State = Literal["ok", "lacking", "wrong"]
 
@@ -117,8 +119,7 @@ def _assets() -> Iterator[Finding]:
     for found in status():
         about = f"asset {found.asset.name}"
         if found.problem:
-            fix = f"dialoscope assets remove {found.asset.name} && dialoscope assets fetch {found.asset.name}"
-            yield Finding(about, "wrong", f"{found.problem} ({found.folder})", fix)
+            yield Finding(about, "wrong", f"{found.problem} ({found.folder})", what_to_do(found))
         elif found.folder:
             yield Finding(about, "ok", str(found.folder))
         else:
@@ -128,7 +129,13 @@ def _assets() -> Iterator[Finding]:
 
 def _score_cache() -> Finding:
     """Where computed scores are kept."""
-    cache = kept()
+    try:
+        cache = kept()
+    except BackendError as error:
+        return Finding("score cache", "wrong", str(error), "unset DIALOSCOPE_SCORES_LIMIT, or correct it")
+    if cache.problem:
+        said = f"{cache.path} cannot be read: {cache.problem}"
+        return Finding("score cache", "wrong", said, "move it away; a new one is made when it is needed")
     if not cache.on:
         return Finding(
             "score cache", "lacking", "off", "unset DIALOSCOPE_SCORES to keep what models computed"

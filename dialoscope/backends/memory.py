@@ -1,7 +1,8 @@
 """What was computed is kept: a score cache on disk, keyed by who computed and what from.
 
 It is a help, never a source of errors: a row whose check does not fit is computed anew, a file that is no
-sound database is made anew, and where nothing can be written the work goes on without.
+sound database is made anew, and where nothing can be written, or the file is somebody else's, the work goes
+on without.
 `DIALOSCOPE_SCORES=off` turns it off, `DIALOSCOPE_SCORES_LIMIT` bounds it, in bytes.
 """
 
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.assets import cache_folder
+from dialoscope.assets.places import switched_on
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.progress import bar, notice
@@ -83,7 +85,7 @@ def remembered(
     Without `keep` nothing is looked up and nothing kept.
     """
     first = {key: position for position, key in reversed(list(enumerate(keys)))}
-    with _Memory(who, on=keep) as memory:
+    with _Memory(who, on=keep and _on()) as memory:
         found = {} if _afresh.get() else memory.look_up(list(first))
         lacking = sorted(position for key, position in first.items() if key not in found)
         if lacking:
@@ -143,21 +145,37 @@ class Kept(NamedTuple):
     """Bytes on the disk."""
     limit: int
     on: bool
+    problem: str = ""
+    """Why it cannot be read; empty where all is well."""
 
 
 def kept() -> Kept:
-    """What there is to say about the score cache."""
-    path = _path()
-    if not (_on() and path.exists()):
-        return Kept(path, 0, _size(path), _limit(), _on())
-    with _Memory("") as memory:
-        return Kept(path, memory.entries(), _size(path), _limit(), memory.on)
+    """What there is to say about the score cache, which is only looked at."""
+    path, limit, on, entries, problem = _path(), _limit(), _on(), 0, ""
+    try:
+        if on and path.exists():
+            entries = _count(path)
+    except _FAILURES as error:
+        problem = str(error)
+    return Kept(path, entries, _size(path), limit, on, problem)
+
+
+def _count(path: Path) -> int:
+    """How many arrays a file holds; nothing is written, not even beside it."""
+    if path.is_file() and not path.stat().st_size:
+        return 0
+    # Reading makes files beside a database that has no journal, unless it is said that nobody writes.
+    how = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    with closing(sqlite3.connect(f"{path.as_uri()}?{how}", timeout=_WAIT, uri=True)) as base:
+        if base.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
+            raise _Foreign
+        return int(base.execute("SELECT count(*) FROM score").fetchone()[0])
 
 
 def forget() -> None:
-    """Empty the score cache."""
+    """Empty the score cache, even where it is turned off."""
     if _path().exists():
-        with _Memory("") as memory:
+        with _Memory("", on=True) as memory:
             memory.empty()
 
 
@@ -168,7 +186,7 @@ def _size(path: Path) -> int:
 
 
 def _on() -> bool:
-    return os.environ.get("DIALOSCOPE_SCORES", "").strip().lower() not in ("off", "0", "no", "false")
+    return not os.environ.get("DIALOSCOPE_SCORES", "").strip() or switched_on("DIALOSCOPE_SCORES")
 
 
 def _limit() -> int:
@@ -181,14 +199,15 @@ def _limit() -> int:
 
 
 def _path() -> Path:
-    return cache_folder() / "scores.sqlite"
+    """Versions with other formats have other files, so that they can be used side by side."""
+    return cache_folder() / f"scores-{_FORMAT}.sqlite"
 
 
 class _Memory:
     """What the cache knows of one backend; where the file cannot be used, it knows nothing."""
 
-    def __init__(self, who: str, *, on: bool = True) -> None:
-        self.on = on and _on()
+    def __init__(self, who: str, *, on: bool) -> None:
+        self.on = on
         self._limit = _limit()
         self._path = _path()
         self._who = who.encode("utf-8", "surrogatepass")
@@ -221,10 +240,6 @@ class _Memory:
         self._waiting_bytes += len(packed)
         if self._waiting_bytes >= _BYTES or now - self._since >= _SECONDS:
             self._write()
-
-    def entries(self) -> int:
-        """How many arrays there are, of all backends."""
-        return self._attempt(lambda file: file.entries(), 0)
 
     def empty(self) -> None:
         """Remove all of them."""
@@ -296,12 +311,19 @@ def _discard(path: Path) -> None:
 
 
 class _Foreign(sqlite3.DatabaseError):
-    """A sound database, but not one of ours, or one of another version."""
+    """A sound database, but somebody else's."""
+
+    def __init__(self) -> None:
+        super().__init__("it is not Dialoscope's")
+
+
+class _Unknown(sqlite3.DatabaseError):
+    """A database of ours whose format is not the one that its name says."""
 
     sqlite_errorcode = sqlite3.SQLITE_NOTADB
 
     def __init__(self) -> None:
-        super().__init__("it is not of this version of Dialoscope")
+        super().__init__("its format is unknown")
 
 
 class _File:
@@ -326,10 +348,10 @@ class _File:
         self._base.execute("PRAGMA cache_size=-65536")
         self._base.execute("PRAGMA synchronous=NORMAL")
         self._base.execute("PRAGMA journal_size_limit=67108864")
+        if self._holds_something() and self._number("application_id") != _APPLICATION:
+            raise _Foreign
         if self._number("user_version") != _FORMAT:
             self._create()
-        if self._number("application_id") != _APPLICATION:
-            raise _Foreign
         with suppress(sqlite3.OperationalError):  # another process is in it; the next one will see to it
             self._base.execute("PRAGMA journal_mode=WAL")
 
@@ -338,10 +360,13 @@ class _File:
         with self._changing():
             if self._number("user_version") == _FORMAT:  # another process was faster
                 return
-            if self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise _Foreign
+            if self._holds_something():
+                raise _Unknown
             for statement in _TABLES:
                 self._base.execute(statement)
+
+    def _holds_something(self) -> bool:
+        return bool(self._base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
     def _number(self, pragma: str) -> int:
         return int(self._base.execute(f"PRAGMA {pragma}").fetchone()[0])
@@ -369,7 +394,8 @@ class _File:
             marks = ",".join("?" * len(some))
             query = f"SELECT key, value, used < ? FROM score WHERE who = ? AND key IN ({marks})"  # noqa: S608
             rows += self._base.execute(query, (_today(), identity, *some))
-        self._touch(identity, [key for key, _, is_old in rows if is_old])
+        with suppress(sqlite3.OperationalError):  # they are known, whether or not the day can be noted
+            self._touch(identity, [key for key, _, is_old in rows if is_old])
         return [(key, value) for key, value, _ in rows]
 
     def _touch(self, identity: int, keys: list[bytes]) -> None:
@@ -414,9 +440,6 @@ class _File:
 
     def _shrink(self) -> None:
         self._base.executescript("PRAGMA incremental_vacuum")  # execute would free one page
-
-    def entries(self) -> int:
-        return int(self._base.execute("SELECT count(*) FROM score").fetchone()[0])
 
     def empty(self) -> None:
         with self._changing():

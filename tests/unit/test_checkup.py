@@ -45,6 +45,14 @@ def test_a_damaged_asset_is_an_illness(tmp_path, monkeypatch):
     assert not found.healthy
 
 
+def test_a_damaged_asset_in_the_users_own_folder_is_not_to_be_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path))
+    (tmp_path / "minilm").mkdir()
+    finding = about(ds.doctor(), "asset minilm")
+    assert finding.state == "wrong"
+    assert finding.advice == f"Copy it to {tmp_path / 'minilm'} again, or move that folder away."
+
+
 def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr(checkup, "_EXTRAS", {"": ("numpy", "no-such-one"), "tagger": ("no-such-two",)})
     found = ds.doctor()
@@ -93,6 +101,25 @@ def test_what_is_switched_off_is_said(monkeypatch):
     assert assets.offline()
     assert about(ds.doctor(), "network").said == "offline"
     assert about(ds.doctor(), "score cache").said == "off"
+
+
+def test_a_score_cache_of_somebody_else_is_an_illness_and_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
+    monkeypatch.delenv("DIALOSCOPE_SCORES", raising=False)
+    path = tmp_path / "scores-1.sqlite"
+    path.write_bytes(b"no database")
+    found = about(ds.doctor(), "score cache")
+    assert (found.state, found.said) == ("wrong", f"{path} cannot be read: file is not a database")
+    assert found.advice == "move it away; a new one is made when it is needed"
+    assert path.read_bytes() == b"no database"
+
+
+def test_a_limit_of_scores_that_is_no_number_is_an_illness(monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_SCORES_LIMIT", "much")
+    found = about(ds.doctor(), "score cache")
+    assert found.state == "wrong"
+    assert found.said.startswith("DIALOSCOPE_SCORES_LIMIT must be a number of bytes")
+    assert found.advice == "unset DIALOSCOPE_SCORES_LIMIT, or correct it"
 
 
 def test_the_command_shows_it_and_fails_when_something_is_wrong(tmp_path, monkeypatch):

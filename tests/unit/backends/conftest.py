@@ -11,7 +11,7 @@ def own_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A score cache that is empty and of this test alone."""
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("DIALOSCOPE_SCORES", raising=False)
-    return tmp_path / "cache" / "scores.sqlite"
+    return tmp_path / "cache" / "scores-1.sqlite"
 
 
 @pytest.fixture

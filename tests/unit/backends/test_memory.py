@@ -238,7 +238,7 @@ def written_on(path, statement, *values):
 )
 def test_a_row_that_was_tampered_with_is_computed_anew_and_replaced(folder, damage, capsys):
     Model(["tea", "milk"]).scores()
-    written_on(folder / "scores.sqlite", damage)
+    written_on(folder / "scores-1.sqlite", damage)
     again, after = Model(["tea", "milk"]), Model(["tea", "milk"])
     again.scores()
     after.scores()
@@ -248,7 +248,7 @@ def test_a_row_that_was_tampered_with_is_computed_anew_and_replaced(folder, dama
 
 def test_rows_of_another_backend_are_not_taken_for_this_ones(folder):
     Model(["tea"], 3).scores("foreign")
-    written_on(folder / "scores.sqlite", "UPDATE who SET who = CAST('model' AS BLOB)")
+    written_on(folder / "scores-1.sqlite", "UPDATE who SET who = CAST('model' AS BLOB)")
     again = Model(["tea"])
     again.scores()
     assert again.asked == ["tea"]
@@ -256,11 +256,11 @@ def test_rows_of_another_backend_are_not_taken_for_this_ones(folder):
 
 def test_values_swapped_between_texts_are_noticed(folder):
     Model(["tea", "milk"]).scores()
-    base = sqlite3.connect(folder / "scores.sqlite")
+    base = sqlite3.connect(folder / "scores-1.sqlite")
     (one, first), (two, second) = base.execute("SELECT key, value FROM score").fetchall()
     base.close()
-    written_on(folder / "scores.sqlite", "UPDATE score SET value = ? WHERE key = ?", second, one)
-    written_on(folder / "scores.sqlite", "UPDATE score SET value = ? WHERE key = ?", first, two)
+    written_on(folder / "scores-1.sqlite", "UPDATE score SET value = ? WHERE key = ?", second, one)
+    written_on(folder / "scores-1.sqlite", "UPDATE score SET value = ? WHERE key = ?", first, two)
     again = Model(["tea", "milk"])
     again.scores()
     assert sorted(again.asked) == ["milk", "tea"]
@@ -286,6 +286,11 @@ def of_somebody_else(path):
     written_on(path, "PRAGMA application_id = 1")
 
 
+def of_somebody_elses_format(path):
+    of_somebody_else(path)
+    of_another_version(path)
+
+
 def without_a_table(path):
     written_on(path, "DROP TABLE score")
 
@@ -295,13 +300,12 @@ def without_a_table(path):
     [
         (shortened, "malformed"),
         (overwritten, "file is not a database"),
-        (of_another_version, "it is not of this version of Dialoscope"),
-        (of_somebody_else, "it is not of this version of Dialoscope"),
+        (of_another_version, "its format is unknown"),
         (without_a_table, "no such table: score"),
     ],
 )
 def test_a_damaged_file_is_made_anew(folder, damage, reason, capsys):
-    path = folder / "scores.sqlite"
+    path = folder / "scores-1.sqlite"
     Model([str(number) for number in range(500)]).scores()
     damage(path)
     again, after = Model(["1", "2"]), Model(["1", "2"])
@@ -316,8 +320,57 @@ def test_a_damaged_file_is_made_anew(folder, damage, reason, capsys):
     assert not list(folder.glob("scores.damaged*"))
 
 
+@pytest.mark.parametrize("change", [of_somebody_else, of_somebody_elses_format])
+def test_a_database_of_somebody_else_is_left_alone(folder, change, capsys):
+    path = folder / "scores-1.sqlite"
+    Model(["a"]).scores()
+    change(path)
+    before = path.read_bytes()
+    for _ in range(2):
+        again = Model(["a"])
+        again.scores()
+        assert again.asked == ["a"]
+    forget()
+    shown = f"The score cache {path} cannot be used (it is not Dialoscope's); scores are not kept.\n"
+    assert capsys.readouterr().err == shown
+    assert kept().problem == "it is not Dialoscope's"
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [(overwritten, "file is not a database"), (without_a_table, "no such table: score"), (shortened, "")],
+)
+def test_to_look_at_it_changes_nothing(folder, damage, problem, capsys):
+    path = folder / "scores-1.sqlite"
+    Model([str(number) for number in range(500)]).scores()
+    damage(path)
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    assert problem in kept().problem
+    assert kept().problem
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
+    assert capsys.readouterr().err == ""
+
+
+def test_to_look_at_it_while_it_is_written_shows_what_is_there(folder):
+    path = folder / "scores-1.sqlite"
+    Model(["a"]).scores()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("INSERT INTO score SELECT who, x'00', used, value FROM score")  # now in the journal
+    assert kept().entries == 2
+    other.close()
+
+
+def test_a_file_of_another_format_is_left_to_those_who_know_it(folder):
+    other = folder / "scores-0.sqlite"
+    other.write_bytes(b"as it was")
+    Model(["a"]).scores()
+    assert other.read_bytes() == b"as it was"
+
+
 def test_an_empty_file_is_filled(folder, capsys):
-    emptied(folder / "scores.sqlite")
+    emptied(folder / "scores-1.sqlite")
+    assert (kept().entries, kept().problem) == (0, "")
     Model(["a"]).scores()
     assert kept().entries == 1
     assert capsys.readouterr().err == ""
@@ -327,7 +380,7 @@ def test_damage_that_shows_while_writing_costs_nothing(folder):
     texts = [str(number) for number in range(10)]
 
     def compute(positions):
-        overwritten(folder / "scores.sqlite")
+        overwritten(folder / "scores-1.sqlite")
         return ((position, Model.value(Model([]), texts[position])) for position in positions)
 
     remembered("model", [text_key(text) for text in texts], compute)
@@ -342,10 +395,12 @@ def test_whatever_is_damaged_no_wrong_number_comes_out(folder, seed, flips):
     forget()
     texts = [f"text {number} " * 5 for number in range(100)]
     Model(texts).scores()
-    path = folder / "scores.sqlite"
+    path = folder / "scores-1.sqlite"
     content, chance = bytearray(path.read_bytes()), random.Random(seed)  # noqa: S311
     for _ in range(flips):
-        content[chance.randrange(len(content))] = chance.randrange(256)
+        place = chance.randrange(len(content))
+        if place not in range(60, 72):  # whose it is
+            content[place] = chance.randrange(256)
     path.write_bytes(content)
     Model(texts).scores()  # compares each array with the right one
     Model(texts).scores()
@@ -358,14 +413,14 @@ def test_whatever_is_damaged_no_wrong_number_comes_out(folder, seed, flips):
 
 
 def test_a_folder_in_its_place_turns_it_off_with_one_notice(folder, capsys):
-    path = folder / "scores.sqlite"
+    path = folder / "scores-1.sqlite"
     path.mkdir()
     Model(["a"]).scores()
     Model(["a"]).scores()
     assert capsys.readouterr().err == (
         f"The score cache {path} cannot be used (unable to open database file); scores are not kept.\n"
     )
-    assert not kept().on
+    assert kept().problem
 
 
 def test_a_cache_folder_that_cannot_be_made_turns_it_off(folder, monkeypatch, capsys):
@@ -376,7 +431,7 @@ def test_a_cache_folder_that_cannot_be_made_turns_it_off(folder, monkeypatch, ca
 
 
 def test_a_damaged_file_that_cannot_be_moved_turns_it_off(folder, monkeypatch, capsys):
-    overwritten(folder / "scores.sqlite")
+    overwritten(folder / "scores-1.sqlite")
 
     def refuse(path):
         raise PermissionError(13, "Permission denied")
@@ -399,7 +454,7 @@ def test_a_full_disk_does_not_stop_the_work(folder):
 def test_a_lock_that_is_held_for_too_long_does_not_stop_the_work(folder, monkeypatch, capsys):
     Model(["a"]).scores()
     monkeypatch.setattr(memory, "_WAIT", 0.05)
-    other = sqlite3.connect(folder / "scores.sqlite", isolation_level=None)
+    other = sqlite3.connect(folder / "scores-1.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     model = Model(["a", "b"])
     model.scores()
@@ -407,6 +462,34 @@ def test_a_lock_that_is_held_for_too_long_does_not_stop_the_work(folder, monkeyp
     other.close()
     assert model.asked == ["b"]
     assert "cannot be used (database is locked); scores are not kept." in capsys.readouterr().err
+
+
+def test_what_is_known_is_used_where_the_day_cannot_be_noted(folder, monkeypatch, capsys):
+    Model(["a"]).scores()
+    monkeypatch.setattr(memory, "_WAIT", 0.05)
+    monkeypatch.setattr(memory, "_today", lambda: 10**6)
+    other = sqlite3.connect(folder / "scores-1.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    again = Model(["a"])
+    again.scores()
+    other.execute("ROLLBACK")
+    other.close()
+    assert again.asked == []
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("word", ["on", "1", " "])
+def test_it_is_on_unless_it_is_turned_off(monkeypatch, word):
+    monkeypatch.setenv("DIALOSCOPE_SCORES", word)
+    assert kept().on
+
+
+def test_what_is_turned_off_can_be_forgotten(monkeypatch):
+    Model(["a"]).scores()
+    monkeypatch.setenv("DIALOSCOPE_SCORES", "off")
+    forget()
+    monkeypatch.delenv("DIALOSCOPE_SCORES")
+    assert kept().entries == 0
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "false"])
@@ -417,11 +500,11 @@ def test_it_can_be_turned_off(folder, monkeypatch, word):
     again.scores()
     assert again.asked == ["a"]
     assert not list(folder.iterdir())
-    assert kept() == (folder / "scores.sqlite", 0, 0, memory.LIMIT, False)
+    assert kept() == (folder / "scores-1.sqlite", 0, 0, memory.LIMIT, False, "")
 
 
 def test_what_it_holds_can_be_told_and_forgotten(folder):
-    assert kept() == (folder / "scores.sqlite", 0, 0, 2 * 2**30, True)
+    assert kept() == (folder / "scores-1.sqlite", 0, 0, 2 * 2**30, True, "")
     forget()
     assert not list(folder.iterdir())
     Model([f"text {number} " * 20 for number in range(1000)]).scores()
@@ -431,7 +514,7 @@ def test_what_it_holds_can_be_told_and_forgotten(folder):
     forget()
     assert kept().entries == 0
     assert kept().size < 50_000
-    assert (folder / "scores.sqlite").stat().st_size == kept().size
+    assert (folder / "scores-1.sqlite").stat().st_size == kept().size
 
 
 def test_a_limit_that_is_no_number_is_an_error(monkeypatch):
@@ -503,7 +586,11 @@ def test_a_file_that_another_process_has_just_made_is_taken_as_it_is(folder, mon
     Model(["a"]).scores()
     numbers = iter([0])  # as it was seen a moment ago
     number = memory._File._number
-    monkeypatch.setattr(memory._File, "_number", lambda file, pragma: next(numbers, number(file, pragma)))
+
+    def seen(file, pragma):
+        return next(numbers, memory._FORMAT) if pragma == "user_version" else number(file, pragma)
+
+    monkeypatch.setattr(memory._File, "_number", seen)
     again = Model(["a"])
     again.scores()
     assert again.asked == []
