@@ -60,6 +60,14 @@ def verdict(names: Iterable[str] = ()) -> Verdict:
     return Verdict(sound or ([] if damaged else ["No asset is here."]), damaged)
 
 
+def what_to_do(damaged: Status) -> str:
+    """How to put a damaged asset right: what lies in the user's own folder is not ours to remove."""
+    name = damaged.asset.name
+    if damaged.folder == place_of(name):
+        return f"Fetch it anew: dialoscope assets remove {name} && dialoscope assets fetch {name}"
+    return f"Copy it to {damaged.folder} again, or move that folder away."
+
+
 def _row(found: Status) -> tuple[str, ...]:
     asset = found.asset
     here = "damaged" if found.problem else "yes" if found.folder else "-"
@@ -101,9 +109,4 @@ def _complaint(found: Status) -> str:
     name = found.asset.name
     if found.folder is None:
         return f"{name} is not here. Fetch it: dialoscope assets fetch {name}"
-    what_to_do = (
-        f"Fetch it anew: dialoscope assets remove {name} && dialoscope assets fetch {name}"
-        if found.folder == place_of(name)
-        else f"Copy it to {found.folder} again, or move that folder away."
-    )
-    return f"{name} is damaged: {found.problem}. {what_to_do}"
+    return f"{name} is damaged: {found.problem}. {what_to_do(found)}"
