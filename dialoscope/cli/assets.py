@@ -4,9 +4,11 @@ from typing import Annotated
 
 import typer
 
-from dialoscope.assets.registry import SUITES
+from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.cli import screen
 from dialoscope.cli.options import AsJson
+
+_TOTAL = sum(asset.size for asset in ASSETS.values())
 
 Suite = Annotated[
     str | None,
@@ -31,9 +33,9 @@ def listing(context: typer.Context, json: AsJson = False) -> None:
 
 @assets.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names from the list.")] = [],
+    names: Names = [],
     suite: Suite = None,
-    all: Annotated[bool, typer.Option("--all", help="All there are (1.1 GB).")] = False,
+    all: Annotated[bool, typer.Option("--all", help=f"All there are ({_TOTAL / 1e9:.1f} GB).")] = False,
 ) -> None:
     """Fetch assets, so that later runs need no network."""
     from dialoscope import assets as store

@@ -48,6 +48,11 @@ def test_all_content_is_pinned_and_stays_in_its_folder(asset):
 
 
 @EVERY
+def test_what_states_no_licence_is_fetched_only_by_name(asset):
+    assert not (asset.suites and "not stated" in asset.licence)
+
+
+@EVERY
 def test_the_hub_is_pinned_to_a_commit(asset):
     for source in asset.sources:
         if isinstance(source, HubFiles):

@@ -132,7 +132,7 @@ def test_unknown_names_are_told_with_a_guess():
 
 def test_suites_are_what_they_say():
     assert assets.suite("default") == ["smollm2", "minilm", "glove-50d", "wordnet"]
-    assert assets.suite("data") == ["snli", "chitchat", "movie-dialogues"]
+    assert assets.suite("data") == ["snli", "chitchat"]
 
 
 def test_the_fingerprint_is_of_the_content_and_of_nothing_else(monkeypatch, tmp_path):
