@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 _NEEDED = ("tok2vec", "tagger", "morphologizer", "attribute_ruler", "lemmatizer", "ner")
+_FACTORIES = frozenset(
+    {*_NEEDED, "parser", "senter", "sentencizer", "entity_ruler", "entity_linker", "span_ruler", "spancat"}
+    | {"textcat", "textcat_multilabel", "merge_entities", "merge_noun_chunks", "merge_subtokens"}
+)
+"""spaCy's own components; those that are not needed may be there, but are not loaded."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OWN = ("spacy.", "spacy-legacy.")
 """What the names of spaCy's own functions begin with."""
@@ -99,11 +104,17 @@ def _check_own(folder: Path, config: Mapping[str, Any]) -> None:
     """Only what is part of spaCy is run: no code of other packages, and no other pipelines."""
     for section in ("nlp", "components"):
         for key, value in _settings(config.get(section, {})):
-            if key == "source" or (key.startswith("@") and not str(value).startswith(_OWN)):
+            if not _is_own(key, str(value)):
                 raise BackendError(
                     f"{folder}: its config.cfg calls for '{printable(str(value))}'; "
                     "only what is part of spaCy itself is loaded."
                 )
+
+
+def _is_own(key: str, value: str) -> bool:
+    if key == "factory":  # any installed package may have added some
+        return value in _FACTORIES
+    return key != "source" and (not key.startswith("@") or value.startswith(_OWN))
 
 
 def _settings(section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

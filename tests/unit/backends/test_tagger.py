@@ -170,8 +170,12 @@ def test_what_is_not_part_of_spacy_is_refused(folder, old, new, shown):
         changed(folder, old, new).tag(["a"])
 
 
-def test_a_factory_that_spacy_does_not_have_is_an_error(folder):
-    with pytest.raises(BackendError, match=r"no spaCy pipeline can be loaded from it: .*evil"):
+def test_a_factory_that_an_installed_package_added_is_not_run(folder):
+    from spacy.language import Language
+
+    Language.factory("evil", func=lambda nlp, name: pytest.fail("foreign code"))
+    message = "its config.cfg calls for 'evil'; only what is part of spaCy itself is loaded"
+    with pytest.raises(BackendError, match=message):
         changed(folder, 'factory = "ner"', 'factory = "evil"').tag(["a"])
 
 
