@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tokenizers import Tokenizer
 
 from dialoscope.errors import BackendError
+from dialoscope.text.surrogates import without_surrogates
 
 
 class Numbered(NamedTuple):
@@ -30,7 +31,7 @@ class Words:
 
     def of(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """The tokens of each text, and no others."""
-        readable = [text.encode("utf-8", "replace").decode() for text in texts]  # a lone surrogate is no text
+        readable = [without_surrogates(text) for text in texts]
         return [
             tuple(found.ids) for found in self.tokenizer.encode_batch_fast(readable, add_special_tokens=False)
         ]

@@ -16,6 +16,7 @@ from dialoscope.backends._torch_device import halving
 from dialoscope.backends.base import Pair
 from dialoscope.errors import BackendError
 from dialoscope.tally import Ints
+from dialoscope.text.surrogates import without_surrogates
 
 Found = TypeVar("Found")
 
@@ -83,10 +84,10 @@ class Reader:
 
 
 def _readable(text: str | Pair) -> str | tuple[str, str]:
-    """As the tokenizer takes it; a lone surrogate is no text."""
+    """As the tokenizer takes it."""
     if isinstance(text, str):
-        return text.encode("utf-8", "replace").decode()
-    first, second = (part.encode("utf-8", "replace").decode() for part in text)
+        return without_surrogates(text)
+    first, second = map(without_surrogates, text)
     return first, second
 
 

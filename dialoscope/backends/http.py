@@ -18,6 +18,7 @@ from dialoscope.printable import printable
 from dialoscope.progress import bar, notice
 from dialoscope.signature import signature
 from dialoscope.tally import Floats
+from dialoscope.text.surrogates import without_surrogates
 
 Api = Literal["completions", "chat"]
 
@@ -131,7 +132,7 @@ class HttpLanguageModel:
         return "/chat/completions" if self.api == "chat" else "/completions"
 
     def _request(self, prompt: str, how: Generation, samples: int, seed: int) -> dict[str, Any]:
-        text = _readable(prompt)
+        text = without_surrogates(prompt)
         is_chat = self.api == "chat"
         request: dict[str, Any] = {
             "model": self.model,
@@ -157,7 +158,9 @@ class HttpLanguageModel:
 
     def _scored(self, texts: list[Continuation], places: Sequence[int]) -> Iterator[tuple[int, Floats]]:
         """The first text shows which way of asking the server understands; the others go the same way."""
-        readable = [Continuation(_readable(prefix), _readable(text)) for prefix, text in texts]
+        readable = [
+            Continuation(without_surrogates(prefix), without_surrogates(text)) for prefix, text in texts
+        ]
         asked = [number for number, text in enumerate(readable) if text.text]
         yield from ((places[number], np.empty(0)) for number, text in enumerate(readable) if not text.text)
         lost = 0
@@ -231,11 +234,6 @@ class _Token(NamedTuple):
     value: float | None
     offset: int | None
     """Where the server says that it begins."""
-
-
-def _readable(text: str) -> str:
-    """Lone surrogates, which JSON has no way to send, replaced by one character each."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _ended(text: str, stops: Sequence[str]) -> str:
