@@ -10,6 +10,7 @@ from typing import Any
 
 import dialoscope.assets as assets
 from dialoscope.backends.content import content_hash
+from dialoscope.backends.kinds import assets_of_kind, check_kind
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.progress import notice
 
@@ -29,7 +30,7 @@ def model_folder(model: str, revision: str = "main") -> Path:
     if _is_folder(model):
         return _checked(Path(model).expanduser(), model)
     if model in assets.ASSETS:
-        return assets.locate(_checked_kind(model))
+        return assets.locate(check_kind(model, "model", *_MODEL_KINDS))
     if not _HUB_NAME.fullmatch(model):
         raise BackendError(f"There is no folder '{model}'. Name a folder, an asset, or a model on the hub.")
     return _checked(_from_hub(model, revision), model)
@@ -38,7 +39,7 @@ def model_folder(model: str, revision: str = "main") -> Path:
 def fingerprint(model: str, revision: str = "main") -> str:
     """A hash of everything in the model's folder that can change a number."""
     if model in assets.ASSETS and not _is_folder(model):
-        return assets.fingerprint(_checked_kind(model))
+        return assets.fingerprint(check_kind(model, "model", *_MODEL_KINDS))
     return content_hash(_relevant(model_folder(model, revision)))
 
 
@@ -70,14 +71,6 @@ def _is_folder(model: str) -> bool:
         return Path(model).expanduser().is_dir()
     except (OSError, RuntimeError, ValueError):  # too long a name, nobody's home, a zero byte
         return False
-
-
-def _checked_kind(name: str) -> str:
-    """The name of an asset that is a model; one that is none is not even fetched."""
-    kind = assets.ASSETS[name].kind
-    if kind not in _MODEL_KINDS:
-        raise BackendError(f"The asset '{name}' is no model, but of the kind: {kind}. {_known_models()}")
-    return name
 
 
 def _relevant(folder: Path) -> Iterator[Path]:
@@ -136,5 +129,4 @@ def _lacking(model: str, why: str) -> str:
 
 
 def _known_models() -> str:
-    known = [name for name, asset in assets.ASSETS.items() if asset.kind in _MODEL_KINDS]
-    return f"These assets are models: {', '.join(known)}."
+    return f"These assets are models: {', '.join(assets_of_kind(*_MODEL_KINDS))}."

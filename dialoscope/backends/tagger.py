@@ -1,6 +1,5 @@
 """Words, parts of speech and names, by spaCy."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import dialoscope.assets as assets
 from dialoscope.backends.base import Word
 from dialoscope.backends.content import content_hash
+from dialoscope.backends.kinds import assets_of_kind, check_kind
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable
+from dialoscope.text.surrogates import without_surrogates
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -24,7 +25,6 @@ _FACTORIES = frozenset(
     | {"textcat", "textcat_multilabel", "merge_entities", "merge_noun_chunks", "merge_subtokens"}
 )
 """spaCy's own components; those that are not needed may be there, but are not loaded."""
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _OWN = ("spacy.", "spacy-legacy.")
 """What the names of spaCy's own functions begin with."""
 
@@ -67,8 +67,8 @@ class SpacyTagger:
 
 
 def _check_known(model: str) -> None:
-    known = [name for name, asset in assets.ASSETS.items() if asset.kind == "tagger"]
-    if model not in known:
+    known = assets_of_kind("tagger")
+    if check_kind(model, "tagger", "tagger") not in known:
         raise BackendError(
             f"There is no folder '{printable(model)}', nor such a tagger ({', '.join(known)})."
         )
@@ -134,13 +134,8 @@ def _tagged(pipeline: _Pipeline, texts: list[str]) -> list[tuple[Word, ...]]:
             f"{language.max_length:,}."
         )
     with lock, language.memory_zone():  # else each new word would stay in memory for good
-        docs = language.pipe([_readable(text) for text in texts])
+        docs = language.pipe([without_surrogates(text) for text in texts])
         return [_words(text, doc) for text, doc in zip(texts, docs, strict=True)]
-
-
-def _readable(text: str) -> str:
-    """Lone surrogates, which spaCy cannot read, replaced by one character each."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def _words(text: str, doc: "Doc") -> tuple[Word, ...]:

@@ -1,6 +1,7 @@
 """Static word vectors from files in any of the usual formats."""
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dialoscope.assets as assets
+from dialoscope.assets.lock import lock
 from dialoscope.backends.base import Vectors
 from dialoscope.backends.content import content_hash
+from dialoscope.backends.kinds import assets_of_kind, check_kind
 from dialoscope.backends.vector_files import Files, files_of, read_blocks, read_matrix
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
@@ -90,8 +93,9 @@ def _source(model: str) -> _Source:
         files = files_of(place.absolute())
         return _Source(files, content_hash(files.all))
     if model in assets.ASSETS:
-        return _Source(files_of(assets.locate(model)), assets.fingerprint(model))
-    known = ", ".join(name for name, asset in assets.ASSETS.items() if asset.kind == "word vectors")
+        folder = assets.locate(check_kind(model, "set of word vectors", "word vectors"))
+        return _Source(files_of(folder), assets.fingerprint(model))
+    known = ", ".join(assets_of_kind("word vectors"))
     raise BackendError(
         f"There is no file or folder '{printable(model)}', and no asset of that name ({known})."
     )
@@ -154,16 +158,26 @@ def _table(files: Files, fingerprint: str) -> _Table:
     folder = _folder() / f"{fingerprint}-{_FORMAT}"
     with suppress(OSError, ValueError, KeyError):
         return _opened(folder, files)
-    if sum(path.stat().st_size for path in files.all) >= _LARGE:
-        notice(f"Preparing {files.vectors.name} for quick starts, which is done once.")
     try:
-        _prepare(folder, files)
-        return _opened(folder, files)
+        return _prepared(folder, files)
     except (OSError, ValueError, KeyError) as error:
         raise BackendError(
             f"The word vectors of {files.vectors} cannot be prepared in {folder.parent}: {error}. "
             "Set DIALOSCOPE_CACHE to a folder that can be written and has room for them."
         ) from error
+
+
+def _prepared(folder: Path, files: Files) -> _Table:
+    """By one process at a time: none removes what another has just made."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    waiting = f"Waiting for another process that prepares {printable(files.vectors.name)}."
+    with lock(folder.with_name(f"{folder.name}.lock"), waiting):
+        with suppress(OSError, ValueError, KeyError):  # another process was faster
+            return _opened(folder, files)
+        if sum(path.stat().st_size for path in files.all) >= _LARGE:
+            notice(f"Preparing {printable(files.vectors.name)} for quick starts, which is done once.")
+        _prepare(folder, files)
+        return _opened(folder, files)
 
 
 def _opened(folder: Path, files: Files) -> _Table:
@@ -195,11 +209,18 @@ def _prepare(folder: Path, files: Files) -> None:
             raise BackendError(f"{files.vectors} holds no words.")
         _write_index(beside, words)
         (beside / "about.json").write_text(json.dumps({"words": len(words), "dims": dims}))
+        _put_on_disk(beside)
         shutil.rmtree(folder, ignore_errors=True)  # what did not fit
-        with suppress(OSError):  # another process was faster
-            beside.rename(folder)
+        beside.rename(folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _put_on_disk(folder: Path) -> None:
+    """Else a power cut could leave files of the right sizes with nothing in them."""
+    for path in folder.iterdir():
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
 
 
 def _matrix_words(files: Files) -> tuple[list[bytes], int]:

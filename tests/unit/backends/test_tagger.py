@@ -94,6 +94,14 @@ def test_any_text_is_tagged_and_words_stand_where_they_say(text):
     assert [word.start for word in words] == sorted(word.start for word in words)
 
 
+def test_an_asset_of_another_kind_is_not_even_fetched(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
+    message = r"The asset 'smollm2' is no tagger, but of the kind: language model\. These can be used: spacy"
+    with pytest.raises(BackendError, match=message):
+        SpacyTagger("smollm2").tag(["a"])
+    assert not list(tmp_path.iterdir())
+
+
 def test_two_surrogates_are_two_characters():
     (words,) = SpacyTagger().tag(["\ud800\udc00 tea"])
     assert words[-1].text == "tea"

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dialoscope.assets.lock import lock
 from dialoscope.backends import content, vector_files, vectors
 from dialoscope.backends.vectors import StaticVectors
 from dialoscope.errors import BackendError
@@ -277,7 +278,7 @@ def test_what_is_wrong_with_a_file_is_said(folder, what, message):
     with pytest.raises(BackendError, match=message) as error:
         written(folder / "v", what).vectors(["tea"])
     assert str(folder / "v") in str(error.value)
-    assert not list((folder / "cache" / "vectors").iterdir())
+    assert {path.suffix for path in (folder / "cache" / "vectors").iterdir()} == {".lock"}
 
 
 def object_matrix(place):
@@ -414,6 +415,16 @@ def test_a_place_that_is_not_there_is_an_error():
         StaticVectors("glov\x1b").vectors(["tea"])
 
 
+def test_an_asset_of_another_kind_is_not_even_fetched(folder):
+    message = (
+        r"The asset 'smollm2' is no set of word vectors, but of the kind: language model\. "
+        r"These can be used: .*glove-50d"
+    )
+    with pytest.raises(BackendError, match=message):
+        StaticVectors("smollm2").vectors(["tea"])
+    assert not (folder / "cache").exists()
+
+
 def test_an_unknown_case_is_an_error():
     with pytest.raises(BackendError, match="case must be one of as-is, lower, either, not 'upper'"):
         StaticVectors(case="upper")
@@ -445,7 +456,7 @@ def test_what_was_prepared_and_is_damaged_is_prepared_anew(folder, part, harm):
     found = written(folder / "v", glove())
     found.vectors(["tea"])
     vectors._table.cache_clear()
-    (prepared,) = (folder / "cache" / "vectors").iterdir()
+    (prepared,) = (folder / "cache" / "vectors").glob("*-1")
     harm(prepared / part)
     np.testing.assert_array_equal(found.vectors(WORDS), NUMBERS)
 
@@ -454,7 +465,7 @@ def test_parts_that_do_not_belong_together_are_prepared_anew(folder):
     found = written(folder / "v", glove())
     found.vectors(["tea"])
     vectors._table.cache_clear()
-    (prepared,) = (folder / "cache" / "vectors").iterdir()
+    (prepared,) = (folder / "cache" / "vectors").glob("*-1")
     np.save(prepared / "row.npy", np.arange(3))
     np.testing.assert_array_equal(found.vectors(WORDS), NUMBERS)
 
@@ -511,8 +522,33 @@ def test_several_processes_prepare_at_once(folder):
     )
     command = [sys.executable, "-c", program, str(folder / "v")]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 3
-    assert len(list((folder / "cache" / "vectors").iterdir())) == 1
+    shown = {process.communicate(timeout=60)[1] for process in processes}
+    assert shown <= {"", "Waiting for another process that prepares v.\n"}
+    assert sorted(path.suffix for path in (folder / "cache" / "vectors").iterdir()) == ["", ".lock"]
+
+
+def test_what_another_process_prepares_is_waited_for_and_taken(folder):
+    found = written(folder / "v", glove())
+    place = folder / "cache" / "vectors" / f"{found.fingerprint}-1"
+    place.parent.mkdir(parents=True)
+    program = (
+        "import sys; from dialoscope.backends import vectors; vectors.read_blocks = None; "
+        "print(vectors.StaticVectors(sys.argv[1]).vectors(['tea']).shape)"
+    )
+    command = [sys.executable, "-c", program, str(folder / "v")]
+    with lock(place.with_name(f"{place.name}.lock"), ""):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stderr.readline() == "Waiting for another process that prepares v.\n"
+        vectors._prepare(place, vectors._source(found.model).files)
+    assert process.communicate(timeout=60) == ("(1, 3)\n", "")
+
+
+def test_what_was_prepared_is_on_the_disk_before_it_is_in_its_place(folder, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    written(folder / "v", glove()).vectors(["tea"])
+    (prepared,) = (folder / "cache" / "vectors").glob("*-1")
+    assert {path.stat().st_ino for path in prepared.iterdir()} == set(synced)
 
 
 def test_it_signs_itself_and_a_path_is_as_good_as_its_text():

@@ -1,0 +1,19 @@
+"""Which assets a backend can use, asked before one is fetched in vain."""
+
+from dialoscope.assets import ASSETS
+from dialoscope.errors import BackendError
+
+
+def assets_of_kind(*kinds: str) -> list[str]:
+    """The names of the assets of these kinds."""
+    return [name for name, asset in ASSETS.items() if asset.kind in kinds]
+
+
+def check_kind(name: str, what: str, *kinds: str) -> str:
+    """The name of an asset, which must be of one of these kinds; `what` says in a message what it is not."""
+    if name in ASSETS and ASSETS[name].kind not in kinds:
+        raise BackendError(
+            f"The asset '{name}' is no {what}, but of the kind: {ASSETS[name].kind}. "
+            f"These can be used: {', '.join(assets_of_kind(*kinds))}."
+        )
+    return name
