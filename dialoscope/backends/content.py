@@ -37,12 +37,18 @@ def content_hash(files: Iterable[Path]) -> str:
 
     One file alone may have any name.
     """
-    paths = [path.absolute() for path in files]
     try:
+        paths = [path.absolute() for path in files]
         folder = os.path.commonpath(paths) if paths else ""
         return _hashed(tuple([_version(path, folder) for path in paths]))
     except OSError as error:
-        raise BackendError(f"{printable(str(error.filename))} cannot be read: {error.strerror}.") from error
+        raise unreadable(error) from error
+
+
+def unreadable(error: OSError) -> BackendError:
+    """What to say when the system does not let a file be read."""
+    place = printable(str(error.filename)) if error.filename else "A file"
+    return BackendError(f"{place} cannot be read: {error.strerror}.")
 
 
 def _version(path: Path, folder: str) -> _Version:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dialoscope.assets.folder import MANIFEST
 from dialoscope.backends.base import Vectors
+from dialoscope.backends.content import unreadable
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 
@@ -49,6 +50,13 @@ class Files(NamedTuple):
 
 def files_of(place: Path) -> Files:
     """The files of word vectors at a place, a file or a folder of such."""
+    try:
+        return _files_at(place)
+    except OSError as error:
+        raise unreadable(error) from error
+
+
+def _files_at(place: Path) -> Files:
     if place.is_file():
         return Files(place, _vocabulary_of(place) if _is_matrix(place) else None)
     inside = sorted(path for path in place.iterdir() if path.is_file() and not path.name.startswith("."))

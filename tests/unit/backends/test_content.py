@@ -1,5 +1,6 @@
 """Hashes of files: they follow the content, whatever the times of the files say."""
 
+import errno
 import os
 
 import pytest
@@ -76,6 +77,25 @@ def test_the_same_bytes_divided_otherwise_are_another_content(tmp_path):
 
 def test_of_no_files_there_is_a_hash():
     assert content_hash([]) == content_hash(())
+
+
+def test_a_disk_that_fails_midway_is_an_error(tmp_path, monkeypatch):
+    def fail(files):
+        raise OSError(errno.EIO, "Input/output error")
+
+    (tmp_path / "file").write_text("one")
+    content._hashed.cache_clear()
+    monkeypatch.setattr(content, "_read", fail)
+    with pytest.raises(BackendError, match=r"^A file cannot be read: Input/output error\."):
+        content_hash([tmp_path / "file"])
+
+
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path):
+    def listed():
+        yield from (tmp_path / "gone").iterdir()
+
+    with pytest.raises(BackendError, match=r"gone cannot be read: No such file or directory\."):
+        content_hash(listed())
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

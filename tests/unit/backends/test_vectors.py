@@ -425,6 +425,11 @@ def test_an_asset_of_another_kind_is_not_even_fetched(folder):
     assert not (folder / "cache").exists()
 
 
+def test_a_place_that_cannot_be_read_is_an_error(folder):
+    with pytest.raises(BackendError, match=r"gone cannot be read: No such file or directory\."):
+        vector_files.files_of(folder / "gone")
+
+
 def test_an_unknown_case_is_an_error():
     with pytest.raises(BackendError, match="case must be one of as-is, lower, either, not 'upper'"):
         StaticVectors(case="upper")
