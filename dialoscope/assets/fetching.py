@@ -22,7 +22,7 @@ from dialoscope.assets.asset import (
     megabytes,
 )
 from dialoscope.assets.download import Network, Progress, Unavailable, download, shown
-from dialoscope.assets.folder import MANIFEST, damage, whole
+from dialoscope.assets.folder import MANIFEST, damage, sound
 from dialoscope.assets.lock import lock
 from dialoscope.assets.places import cache_folder, how_to_carry, place_of, switched_on
 from dialoscope.assets.unpack import unpack
@@ -39,7 +39,7 @@ def fetch(asset: Asset) -> Path:
     """The folder of an asset in the cache, fetched unless another process has done so meanwhile."""
     place = place_of(asset.name)
     with _clear_complaints(asset), _alone(asset):
-        if not whole(asset, place):
+        if not sound(asset, place):
             _replace(asset, place)
     return place
 
@@ -104,7 +104,7 @@ def _replace(asset: Asset, place: Path) -> None:
     if shutil.disk_usage(place.parent).free < _needed(asset) - _arrived(asset):
         raise AssetError(_no_space(asset))
     if place.exists():
-        problem = damage(asset, place) or f"{MANIFEST} is missing"
+        problem = damage(asset, place, hashes=True) or f"{MANIFEST} is missing"
         notice(f"{asset.name} in the cache is damaged ({problem}); fetching it anew.")
     notice(
         f"Fetching {asset.name}: {asset.about} ({megabytes(asset.download_size)} to download, "

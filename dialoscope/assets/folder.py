@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 
 from dialoscope.assets.asset import Asset, File
+from dialoscope.assets.places import cache_folder
 
 MANIFEST = "asset.json"
 
@@ -12,6 +14,22 @@ MANIFEST = "asset.json"
 def whole(asset: Asset, folder: Path) -> bool:
     """Whether the folder was filled with this very content, judged quickly."""
     return (folder / MANIFEST).is_file() and not damage(asset, folder)
+
+
+def sound(asset: Asset, folder: Path) -> bool:
+    """Whether the folder holds this very content: hashed once, and again when a file was touched since."""
+    if not whole(asset, folder):
+        return False
+    now, note = repr(stamps(asset, folder)), cache_folder() / "checked" / asset.name
+    with suppress(OSError):
+        if note.read_text(encoding="utf-8") == now:
+            return True
+    if damage(asset, folder, hashes=True):
+        return False
+    with suppress(OSError):  # where nothing can be noted, it is hashed each time
+        note.parent.mkdir(exist_ok=True)
+        note.write_text(now, encoding="utf-8")
+    return True
 
 
 def damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dialoscope.assets.asset import Asset
-from dialoscope.assets.folder import damage, stamps, whole
+from dialoscope.assets.folder import damage, sound, stamps
 from dialoscope.assets.places import how_to_carry, offline, place_of, ready_folder
 from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.errors import AssetError
@@ -90,7 +90,7 @@ def _found(asset: Asset) -> Path | None:
         _refuse(asset, ready, damage(asset, ready))
         return ready
     place = place_of(asset.name)
-    return place if whole(asset, place) else None
+    return place if sound(asset, place) else None
 
 
 def _refuse(asset: Asset, ready: Path, problem: str) -> None:

@@ -238,7 +238,7 @@ class _Token(NamedTuple):
 
 def _ended(text: str, stops: Sequence[str]) -> str:
     """Before the first of the stops; a server may know fewer of them, or none."""
-    return text[: min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=None)]
+    return text[: min((place for stop in stops if (place := text.find(stop)) >= 0), default=None)]
 
 
 def _choices(url: str, answer: Mapping[str, Any]) -> list[dict[str, Any]]:

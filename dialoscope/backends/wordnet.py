@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.assets import locate
 from dialoscope.backends.content import content_hash
+from dialoscope.backends.kinds import check_kind
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 
@@ -55,41 +56,44 @@ class WordNet:
     name: ClassVar[str] = "wordnet"
     version: ClassVar[int] = 1
 
-    asset: str = "wordnet"
+    model: str = "wordnet"
     """The name of an asset, or a folder with WordNet's database files: index.noun, data.noun, noun.exc, …"""
+
+    def __str__(self) -> str:
+        return self.model
 
     @property
     def fingerprint(self) -> str:
         """A hash of the database files; those that changed since it was last asked for are read anew."""
-        now = _database(self.asset)
-        if now != _opened(self.asset):
+        now = _database(self.model)
+        if now != _opened(self.model):
             _opened.cache_clear()
         return now.fingerprint
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings of a word in any of its forms, in WordNet's order, which puts common ones first."""
-        database = _opened(self.asset)
+        database = _opened(self.model)
         found = [_listed(database, form, one) for one in part or PARTS for form in self.base_forms(word, one)]
         return tuple(dict.fromkeys(chain.from_iterable(found)))
 
     def listed(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings that stand under this very form."""
-        database = _opened(self.asset)
+        database = _opened(self.model)
         return tuple(chain.from_iterable([_listed(database, word, one) for one in part or PARTS]))
 
     def members(self, synset: str) -> tuple[str, ...]:
         """The words with this meaning, as they are written: proper names begin with a capital letter."""
-        return _members(_opened(self.asset), synset)
+        return _members(_opened(self.model), synset)
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
         """The word and what its ending or the list of exceptions makes of it, if WordNet lists them."""
-        word, database = word.lower(), _opened(self.asset)
+        word, database = word.lower(), _opened(self.model)
         forms = _exceptions(database, part).get(word) or _without_ending(word, part)
         return tuple([form for form in dict.fromkeys((word, *forms)) if _listed(database, form, part)])
 
     def irregular(self, word: str) -> tuple[str, ...]:
         """The base forms of a word whose form follows no rule: went → go."""
-        database = _opened(self.asset)
+        database = _opened(self.model)
         return tuple(
             dict.fromkeys(base for part in PARTS for base in _exceptions(database, part).get(word, ()))
         )
@@ -115,7 +119,8 @@ def _opened(asset: str) -> _Database:
 
 
 def _database(asset: str) -> _Database:
-    folder = Path(asset) if Path(asset).is_dir() else locate(asset)
+    mine = Path(asset).expanduser() if asset else None
+    folder = mine if mine and mine.is_dir() else locate(check_kind(asset, "lexicon", "lexicon"))
     files = [
         folder / name for one in PARTS.values() for name in (f"index.{one}", f"data.{one}", f"{one}.exc")
     ]

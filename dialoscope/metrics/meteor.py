@@ -51,7 +51,7 @@ class Meteor(SumMetric):
     paper = "https://aclanthology.org/W14-3348"
     needs = frozenset({"references"})
     higher_is_better = True
-    paths = frozenset({"lexicon", "paraphrases"})
+    paths = frozenset({"paraphrases"})
     variants = MappingProxyType(
         {
             "1.5": MappingProxyType({}),
@@ -87,7 +87,7 @@ class Meteor(SumMetric):
     paraphrase_weight: float = 0.6
     beam: int = 40
     """For 1.5: how many alignments the search keeps."""
-    lexicon: str = "wordnet"
+    lexicon: Lexicon = WordNet()
     """Where synonyms come from: the name of an asset, or a folder with WordNet's files."""
     paraphrases: str = ""
     """A table of paraphrases in METEOR's form; without one, there are none."""
@@ -116,7 +116,7 @@ class Meteor(SumMetric):
     def backends(self) -> tuple[Backend, ...]:
         """What it looks words up in."""
         table = (Paraphrases(self.paraphrases),) if self.paraphrases else ()
-        return WordNet(self.lexicon), *table
+        return self.lexicon, *table
 
     def measure(self, batch: Batch) -> Sums:
         """The counts of each reply with the reference that gives it the highest score, and that score."""
@@ -184,7 +184,7 @@ class Meteor(SumMetric):
         return {text: _Text.of(words) for text, words in zip(texts, lines, strict=True)}
 
     def _aligner(self, texts: Sequence[Sequence[str]]) -> "_Aligner":
-        lexicon = WordNet(self.lexicon)
+        lexicon = self.lexicon
         words = {word for text in texts for word in text}
         if self.definition == "nltk":
             stems = {word: porter_stem(word) for word in words}

@@ -110,8 +110,8 @@ def _differences(old: Result, new: Result) -> Iterator[str]:
         if len(apart):
             first = int(apart[0])
             yield (
-                f"{one} differs for {len(apart)} replies; that of '{old.replies.ids[first]}' "
-                f"was {were[first]!r}, is {are[first]!r}"
+                f"{one} differs for {len(apart)} of {len(were)} replies; that of '{old.replies.ids[first]}' "
+                f"was {float(were[first])!r}, is {float(are[first])!r}"
             )
 
 

@@ -8,6 +8,7 @@ import pytest
 from nltk.stem.porter import PorterStemmer
 
 import dialoscope as ds
+from dialoscope.backends.fake import FakeLexicon
 from dialoscope.backends.paraphrases import Paraphrases
 from dialoscope.errors import BackendError, MetricError
 from dialoscope.text import Batch
@@ -208,6 +209,8 @@ class TestScores:
         assert paraphrases == Paraphrases(str(table))
         assert len(paraphrases.fingerprint) == len(lexicon.fingerprint) == 32
         assert ds.Meteor().backends == (ds.WordNet(),)
+        assert ds.metric(str(metric)) == metric
+        assert ds.metric("meteor:lexicon=fake").lexicon == FakeLexicon()
 
 
 def test_a_table_gives_paraphrases_in_its_order(tmp_path):
@@ -271,6 +274,6 @@ def test_names_lead_to_the_variants():
     assert ds.metric("meteor") == ds.metric("meteor:variant=1.5") == ds.Meteor()
     assert ds.metric("meteor:variant=nltk").signature == (
         "meteor|definition:nltk|tokenizer:treebank|alpha:0.9|beta:3.0|gamma:0.5|delta:0.5|stem_weight:1.0"
-        "|synonym_weight:1.0|paraphrase_weight:0.6|beam:40|lexicon:wordnet|paraphrases:|v:1"
+        "|synonym_weight:1.0|paraphrase_weight:0.6|beam:40|lexicon:[wordnet|model:wordnet|v:1]|paraphrases:|v:1"
     )
     assert all(not str(one).startswith("meteor") for one in ds.suite("lexical"))

@@ -11,7 +11,7 @@ import pytest
 
 from dialoscope import assets
 from dialoscope.assets import catalogue, store
-from dialoscope.assets.folder import damage
+from dialoscope.assets.folder import damage, stamps
 from dialoscope.assets.places import cache_folder, offline, ready_folder
 from dialoscope.errors import AssetError
 from tests.unit.assets import toys
@@ -66,8 +66,16 @@ def test_offline_is_what_people_write(monkeypatch, value, meant):
     assert offline() is meant
 
 
+def note(name):
+    """As if every byte of what is in the cache had been looked at."""
+    asset = assets.ASSETS[name]
+    (cache_folder() / "checked").mkdir()
+    (cache_folder() / "checked" / name).write_text(repr(stamps(asset, cache_folder() / "assets" / name)))
+
+
 def test_the_users_folder_goes_before_the_cache(monkeypatch, tmp_path):
     cached = put(cache_folder() / "assets", "minilm")
+    note("minilm")
     assert assets.locate("minilm") == cached
     assert ready_folder() is None
     monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
@@ -75,6 +83,21 @@ def test_the_users_folder_goes_before_the_cache(monkeypatch, tmp_path):
     ready = put(tmp_path / "lab", "minilm", manifest=False)
     assert assets.locate("minilm") == assets.present("minilm") == ready
     assert assets.fetch(["minilm", "minilm"]) == [ready, ready]
+
+
+def test_what_was_changed_in_the_cache_is_not_believed():
+    """Even where it has the right size and the old time."""
+    cached = put(cache_folder() / "assets", "minilm")
+    assert assets.status(["minilm"])[0].folder == cached
+    with pytest.raises(AssetError, match="minilm could not be fetched"):
+        assets.locate("minilm")
+    note("minilm")
+    assert assets.locate("minilm") == cached
+    file, times = cached / "vocab.txt", (cached / "vocab.txt").stat()
+    file.write_bytes(b"1" * times.st_size)
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(AssetError, match="minilm could not be fetched"):
+        assets.locate("minilm")
 
 
 def test_what_is_nowhere_is_fetched():

@@ -85,7 +85,7 @@ def test_what_is_listed_is_looked_up_as_it_stands(wordnet):
 def test_it_is_a_light_value_that_signs_itself(wordnet):
     lexicon = WordNet()
     assert pickle.loads(pickle.dumps(lexicon)) == lexicon  # noqa: S301 - our own
-    assert signature(lexicon) == "wordnet|asset:wordnet|v:1"
+    assert signature(lexicon) == "wordnet|model:wordnet|v:1"
     assert isinstance(lexicon, Lexicon)
     assert isinstance(FakeLexicon(), Lexicon)
     assert lexicon.fingerprint == WordNet(str(wordnet)).fingerprint
@@ -188,3 +188,13 @@ def test_the_fake_obeys_the_same_rules():
     assert fake.listed("film", "v") == ()
     assert fake.irregular("bought") == ("buy",)
     assert fake.irregular("car") == ()
+
+
+def test_an_asset_of_another_kind_is_not_even_fetched(tmp_path, monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
+    message = r"The asset 'smollm2' is no lexicon, but of the kind: language model\. These can be used: word"
+        r"The asset 'smollm2' is no lexicon, but of the kind: language model\. These can be used: wordnet"
+    )
+    with pytest.raises(BackendError, match=message):
+        WordNet("smollm2").synsets("dog")
+    assert not list(tmp_path.iterdir())
