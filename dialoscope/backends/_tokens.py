@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tokenizers import Tokenizer
 
 from dialoscope.errors import BackendError
-from dialoscope.text.surrogates import without_surrogates
+from dialoscope.surrogates import without_surrogates
 
 
 class Numbered(NamedTuple):

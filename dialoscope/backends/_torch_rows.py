@@ -15,8 +15,8 @@ from dialoscope.backends._tokens import vocabulary
 from dialoscope.backends._torch_device import halving
 from dialoscope.backends.base import Pair
 from dialoscope.errors import BackendError
+from dialoscope.surrogates import without_surrogates
 from dialoscope.tally import Ints
-from dialoscope.text.surrogates import without_surrogates
 
 Found = TypeVar("Found")
 

@@ -17,8 +17,8 @@ from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.progress import bar, notice
 from dialoscope.signature import signature
+from dialoscope.surrogates import without_surrogates
 from dialoscope.tally import Floats
-from dialoscope.text.surrogates import without_surrogates
 
 Api = Literal["completions", "chat"]
 

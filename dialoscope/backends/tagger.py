@@ -13,7 +13,7 @@ from dialoscope.backends.content import content_hash
 from dialoscope.backends.kinds import assets_of_kind, check_kind
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable
-from dialoscope.text.surrogates import without_surrogates
+from dialoscope.surrogates import without_surrogates
 
 if TYPE_CHECKING:
     from spacy.language import Language

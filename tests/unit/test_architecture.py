@@ -15,6 +15,7 @@ PACKAGE = Path(dialoscope.__file__).parent
 LAYERS = [
     "errors",
     "printable",
+    "surrogates",
     "progress",
     "records",
     "tally",
@@ -133,3 +134,9 @@ def test_functions_are_short():
     allowed = ["cli/score.py:score"]  # one line for each option, no branch
     assert [name for name in too_long if name not in allowed] == []
     assert lengths[len(lengths) // 2] <= 8
+
+
+def test_models_load_nothing_that_lexical_metrics_need():
+    """They run where nothing but torch and what belongs to it is installed."""
+    code = "from dialoscope.backends import _torch_lm, _torch_encoder, encoder, classifier, http, vectors"
+    assert not loaded_by(code) & {"rapidfuzz", "nltk", "regex", "pyarrow", "scipy", "spacy"}

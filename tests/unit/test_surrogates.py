@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialoscope.text.surrogates import without_surrogates
+from dialoscope.surrogates import without_surrogates
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=8))
