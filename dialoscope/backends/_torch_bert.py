@@ -115,19 +115,21 @@ class Bert:
         return linear(activate(linear(self.hidden(rows)[firsts], *self._head.inner)), *self._head.outer)
 
     def _embedded(self, rows: Sequence[Row]) -> torch.Tensor:
-        ids, positions, kinds = (
-            torch.from_numpy(np.concatenate(numbers)).to(self._device, non_blocking=True)
-            for numbers in zip(*((row.ids, self._positions(row.ids), row.kinds) for row in rows), strict=True)
+        joined = [np.concatenate([row.ids for row in rows]), np.concatenate([row.kinds for row in rows])]
+        ids, kinds, positions = (
+            torch.from_numpy(numbers).to(self._device, non_blocking=True)
+            for numbers in (*joined, self._positions(rows))
         )
         of = self._kinds[kinds] if len(self._kinds) > 1 else self._kinds[0]
         return self._normed(self._words[ids].add_(of).add_(self._places[positions]), self._after_embedding)
 
-    def _positions(self, ids: Ints) -> Ints:
+    def _positions(self, rows: Sequence[Row]) -> Ints:
+        """Counted from the beginning of each row; by RoBERTa from behind its padding token."""
         if _PREFIXES[self._kind] != "roberta.":
-            return np.arange(len(ids))
-        real = (ids != self._padding).astype(np.int64)
-        positions: Ints = np.cumsum(real) * real + self._padding
-        return positions
+            starts = _starts(rows)
+            return np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts))
+        real = [(row.ids != self._padding).astype(np.int64) for row in rows]
+        return np.concatenate([np.cumsum(one) * one for one in real]) + self._padding
 
     def _normed(self, stream: torch.Tensor, norm: _Affine) -> torch.Tensor:
         return layer_norm(stream, (self.dims,), *norm, self._epsilon)

@@ -96,10 +96,18 @@ def own_limit(folder: Path, config: Mapping[str, Any]) -> int:
     positions = config.get("max_position_embeddings") or 0
     if config.get("model_type") in _POSITIONS_AFTER_PADDING:
         positions -= padding(config) + 1
-    file = folder / "tokenizer_config.json"
-    told = json.loads(file.read_text(encoding="utf-8")).get("model_max_length") if file.is_file() else None
+    told = _told(folder / "tokenizer_config.json").get("model_max_length")
     limits = [int(limit) for limit in (positions, told) if limit and 0 < limit < 1e6]
     return min(limits, default=_UNSAID_LIMIT)
+
+
+def _told(file: Path) -> dict[str, Any]:
+    """What a tokenizer says of itself, if it does."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (OSError, ValueError) as damaged:
+        raise BackendError(f"{file} cannot be read: {damaged}") from damaged
+    return found if isinstance(found, dict) else {}
 
 
 def padding(config: Mapping[str, Any]) -> int:

@@ -19,6 +19,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from dialoscope.assets import locate
 from dialoscope.backends import _torch_encoder
+from dialoscope.backends._torch_rows import Row
 from dialoscope.backends.base import Encoder, Pair, TokenVectors
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.memory import kept
@@ -283,7 +284,7 @@ def test_weights_may_stand_below_a_head_and_have_their_old_names(tiny, tmp_path)
 
 def test_a_padding_token_within_a_text_has_the_position_that_roberta_gives_it(tiny):
     body = encoder(tiny("roberta"))._engine.body
-    assert body._positions(np.array([0, 7, 1, 9, 2])).tolist() == [2, 3, 1, 4, 5]
+    assert body._positions([Row(0, np.array([0, 7, 1, 9, 2]), np.zeros(5, int))]).tolist() == [2, 3, 1, 4, 5]
 
 
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
@@ -469,4 +470,11 @@ def test_a_damaged_configuration_is_an_error_for_people(copied):
     folder = copied("bert")
     (folder / "config.json").write_text("{")
     with pytest.raises(BackendError, match=r"config\.json cannot be read: "):
+        encoder(folder).encode(["a"])
+
+
+def test_a_damaged_tokenizer_configuration_is_an_error_for_people(copied):
+    folder = copied("bert")
+    (folder / "tokenizer_config.json").write_text("{")
+    with pytest.raises(BackendError, match=r"tokenizer_config\.json cannot be read: "):
         encoder(folder).encode(["a"])
