@@ -46,14 +46,16 @@ PAIRS_AT_ONCE = {"cpu": 64, "cuda": 1024}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--dtype", default="float32", help="of ours")
+    parser.add_argument("--dtype", default="", help="of ours; float16 on a GPU, float32 on a processor")
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--peer", default="", help="a folder that holds the package bert_score")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--without-peer", action="store_true")
     chosen = parser.parse_args()
     kind = torch.device(chosen.device).type
-    encoder = TransformerEncoder(chosen.model, device=chosen.device, dtype=chosen.dtype)
+    encoder = TransformerEncoder(
+        chosen.model, device=chosen.device, dtype=chosen.dtype or ("float32" if kind == "cpu" else "float16")
+    )
     pairs, origin = load_pairs()
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     print(f"{len(pairs)} pairs, {origin}; {len(texts)} unique texts; {chosen.model}, {encoder.dtype}, {kind}")

@@ -45,6 +45,14 @@ def gpu_kernels(device: torch.device) -> ModuleType | None:
         return None
 
 
+def fetched(numbers: torch.Tensor) -> torch.Tensor:
+    """The same on the processor: much of it comes several times faster by way of page-locked memory."""
+    if numbers.device.type != "cuda":
+        return numbers.cpu()
+    by_way_of = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
+    return by_way_of.copy_(numbers).clone()
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether less at once would have worked."""
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):

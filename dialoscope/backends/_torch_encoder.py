@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dialoscope.backends import _torch_bert
-from dialoscope.backends._torch_device import chosen_device, torch_dtype
+from dialoscope.backends._torch_device import chosen_device, fetched, torch_dtype
 from dialoscope.backends._torch_rows import Reader, Row, in_batches, runs
 from dialoscope.backends.base import Pair, TokenVectors, Vectors
 from dialoscope.backends.models import configuration, model_folder
@@ -88,7 +88,7 @@ class EncoderEngine(Engine):
 
     @torch.inference_mode()
     def _apart(self, rows: Sequence[Row]) -> list[TokenVectors]:
-        hidden = self._hidden(rows).cpu().numpy()
+        hidden = fetched(self._hidden(rows)).numpy()
         ends = np.cumsum([0, *(len(row.ids) for row in rows)]).tolist()
         return [
             TokenVectors(row.ids, hidden[begin:end])
