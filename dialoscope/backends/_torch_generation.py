@@ -102,7 +102,7 @@ class Writer:
                 stopping_criteria=StoppingCriteriaList([_Stops(self.words, how.stop, longest)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, longest:].tolist())
-        texts = [_before_stop(self.words.text(row), how.stop) for row in rows]
+        texts = [how.ended(self.words.text(row)) for row in rows]
         return [texts[place : place + how.samples] for place in range(0, len(texts), how.samples)]
 
 
@@ -184,8 +184,3 @@ class _Stops(StoppingCriteria):
         texts = [self.words.text(row) for row in input_ids[:, self.begin :].tolist()]
         done = [any(stop in text for stop in self.stops) for text in texts]
         return torch.tensor(done, device=input_ids.device)
-
-
-def _before_stop(text: str, stops: Sequence[str]) -> str:
-    ends = [text.index(stop) for stop in stops if stop in text]
-    return text[: min(ends)] if ends else text

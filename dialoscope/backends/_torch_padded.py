@@ -3,16 +3,14 @@
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch.nn import ModuleList
 from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel
 
 from dialoscope.backends._torch_rows import Row
-from dialoscope.backends._torch_transformers import quiet
+from dialoscope.backends._torch_transformers import Loaded, load, quiet
 from dialoscope.errors import BackendError
 from dialoscope.tally import Ints
 
@@ -22,7 +20,8 @@ _PADDED_LEFT = frozenset({"xlnet"})
 
 def load_encoder(folder: Path, device: torch.device, dtype: torch.dtype, layers: int) -> "Padded":
     """A model without its head, ended after so many layers."""
-    model = _loaded(AutoModel, folder, device, dtype, "n encoder")
+    loaded = load(AutoModel, folder, device, dtype, "an encoder")
+    model = _whole(folder, loaded, "encoder", optional="pooler")
     encoder = Padded(model, device)
     if layers < model.config.num_hidden_layers:
         encoder.end_after(layers)
@@ -31,39 +30,16 @@ def load_encoder(folder: Path, device: torch.device, dtype: torch.dtype, layers:
 
 def load_classifier(folder: Path, device: torch.device, dtype: torch.dtype) -> "Padded":
     """A model with the head that rates classes."""
-    return Padded(_loaded(AutoModelForSequenceClassification, folder, device, dtype, " classifier"), device)
+    loaded = load(AutoModelForSequenceClassification, folder, device, dtype, "a classifier")
+    return Padded(_whole(folder, loaded, "classifier"), device)
 
 
-def _loaded(
-    kind: Any,  # noqa: ANN401 - transformers' own are not typed
-    folder: Path,
-    device: torch.device,
-    dtype: torch.dtype,
-    what: str,
-) -> PreTrainedModel:
-    """No code of the folder is run, and no weight is made up where one lacks."""
-    try:
-        with quiet():
-            found = kind.from_pretrained(
-                folder,
-                dtype=dtype,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as wrong:
-        raise BackendError(f"{folder} cannot be loaded as a{what}: {wrong}") from wrong
-    model: PreTrainedModel = found[0]
-    optional = "pooler" if kind is AutoModel else "\0"
-    lacking = sorted(name for name in found[1]["missing_keys"] if optional not in name)
+def _whole(folder: Path, loaded: Loaded, what: str, optional: str = "\0") -> PreTrainedModel:
+    """The model, if it lacks no weights but optional ones."""
+    lacking = [name for name in loaded.lacking if optional not in name]
     if lacking:
-        raise BackendError(
-            f"{folder} is no whole{what.removeprefix('n')}: it lacks the weights {lacking[0]}."
-        )
-    model.eval()
-    model.to(device)  # type: ignore[arg-type]
-    return model
+        raise BackendError(f"{folder} is no whole {what}: it lacks the weights {lacking[0]}.")
+    return loaded.model
 
 
 class Padded:

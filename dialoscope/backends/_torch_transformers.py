@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,11 +39,18 @@ def quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
-    """A model with its head, ready to be asked; no code of the folder is run."""
+class Loaded(NamedTuple):
+    """A model, and the names of weights that its folder lacks, which transformers makes up by chance."""
+
+    model: PreTrainedModel
+    lacking: list[str]
+
+
+def load(kind: Any, folder: Path, device: torch.device, dtype: torch.dtype, what: str) -> Loaded:  # noqa: ANN401
+    """A model ready to be asked; no code of the folder is run. `what` says what it cannot be loaded as."""
     try:
         with quiet():
-            loaded: Any = AutoModelForCausalLM.from_pretrained(
+            model, told = kind.from_pretrained(
                 folder,
                 dtype=dtype,
                 local_files_only=True,
@@ -51,16 +58,20 @@ def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTr
                 use_safetensors=True,
                 output_loading_info=True,
             )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as wrong:
-        raise BackendError(f"{folder} cannot be loaded as a language model: {wrong}") from wrong
-    model: PreTrainedModel = loaded[0]
-    lacking = sorted(loaded[1]["missing_keys"])
-    if lacking:  # transformers would make these up by chance
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as wrong:
+        raise BackendError(f"{folder} cannot be loaded as {what}: {wrong}") from wrong
+    model.eval()
+    model.to(device)
+    return Loaded(model, sorted(told["missing_keys"]))
+
+
+def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
+    """A language model with its head and every weight."""
+    model, lacking = load(AutoModelForCausalLM, folder, device, dtype, "a language model")
+    if lacking:
         raise BackendError(
             f"{folder} is no whole language model: it lacks {len(lacking)} weights, such as {lacking[0]}."
         )
-    model.eval()
-    model.to(device)  # type: ignore[arg-type]
     return model
 
 

@@ -54,8 +54,7 @@ class FakeLanguageModel(_Fake):
     def _text(self, prompt: str, how: Generation, sample: int) -> str:
         chance = random.Random(_number(f"{how.seed}/{sample}", prompt))  # noqa: S311 - not for secrets
         words = prompt.split() or ["yes"]
-        text = " ".join(chance.choices(words, k=min(how.max_tokens, 8)))
-        return text[: min((text.index(stop) for stop in how.stop if stop in text), default=len(text))]
+        return how.ended(" ".join(chance.choices(words, k=min(how.max_tokens, 8))))
 
 
 @dataclass(frozen=True)

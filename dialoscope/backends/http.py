@@ -124,7 +124,7 @@ class HttpLanguageModel:
         while len(texts) < how.samples:
             request = self._request(prompt, how, how.samples - len(texts), how.seed + len(texts))
             choices = _choices(self.url, client.post(self._path, request))
-            texts += [_ended(self._text(choice), how.stop) for choice in choices]
+            texts += [how.ended(self._text(choice)) for choice in choices]
         return texts[: how.samples]
 
     @property
@@ -234,11 +234,6 @@ class _Token(NamedTuple):
     value: float | None
     offset: int | None
     """Where the server says that it begins."""
-
-
-def _ended(text: str, stops: Sequence[str]) -> str:
-    """Before the first of the stops; a server may know fewer of them, or none."""
-    return text[: min((place for stop in stops if (place := text.find(stop)) >= 0), default=None)]
 
 
 def _choices(url: str, answer: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from dialoscope import assets
-from dialoscope.cli import main
 from dialoscope.errors import AssetError
 
 
@@ -21,23 +20,6 @@ def dialoscope(*arguments, **environment):
         text=True,
         env={**os.environ, **environment},
     )
-
-
-@pytest.fixture
-def cli(monkeypatch, capsys):
-    """The command in this process, through its real entry point."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dialoscope", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

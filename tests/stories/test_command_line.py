@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import dialoscope as ds
 from dialoscope.assets import catalogue
-from dialoscope.cli import app, main
+from dialoscope.cli import app
 
 
 def dialoscope(*arguments, **options):
@@ -25,23 +25,6 @@ def dialoscope(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "dialoscope", *map(str, arguments)], capture_output=True, text=True, **options
     )
-
-
-@pytest.fixture
-def cli(monkeypatch, capsys):
-    """The command in this process, through its real entry point."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dialoscope", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return call
 
 
 def write(path, rows):
