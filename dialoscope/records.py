@@ -44,11 +44,11 @@ class Dialogue:
     system: str
     turns: tuple[Turn, ...]
 
-    def examples(self, speaker: str) -> list[Example]:
-        """One example for each turn of this speaker, with all that was said before it as context."""
+    def examples(self, speaker: str | None) -> list[Example]:
+        """One example for each turn of this speaker, or of all, with what was said before it as context."""
         said = tuple(turn.text for turn in self.turns)
         return [
             Example(f"{self.id}#{place + 1}", self.system, turn.text, said[:place], turn.references)
             for place, turn in enumerate(self.turns)
-            if turn.speaker == speaker
+            if speaker in (None, turn.speaker)
         ]

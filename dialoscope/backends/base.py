@@ -5,7 +5,7 @@ weights load when it is first asked something, once for each process. Settings t
 (device, batch size) are fields with `compare=False` and stay out of the signature.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.errors import BackendError
+from dialoscope.records import Example
 from dialoscope.tally import Floats, Ints
 
 Vectors = NDArray[np.float32]
@@ -158,6 +159,14 @@ class Tagger(Backend, Protocol):
 
     def tag(self, texts: Sequence[str]) -> list[list[Word]]:
         """The words of each text."""
+
+
+@runtime_checkable
+class Corpus(Backend, Protocol):
+    """What people say in dialogues, for metrics that compare a system with it."""
+
+    def examples(self) -> Iterator[Example]:
+        """What people said, as responses, each with its context; read anew each time."""
 
 
 @runtime_checkable

@@ -6,15 +6,17 @@ numbers, alone or among others, and texts that are more alike have nearer vector
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from string import ascii_lowercase
 from typing import ClassVar
 
 import numpy as np
 
 from dialoscope.backends.base import Continuation, Generation, Pair, TokenVectors, Vectors, Word
+from dialoscope.records import Example
 from dialoscope.tally import Floats
 
 
@@ -140,6 +142,29 @@ class FakeTagger(_Fake):
             words.append(Word(word, start, word.lower(), tag, "PERSON" if tag == "NNP" else ""))
             start += len(word)
         return words
+
+
+@dataclass(frozen=True)
+class FakeCorpus(_Fake):
+    """Some small talk."""
+
+    name: ClassVar[str] = "fake-corpus"
+    version: ClassVar[int] = 1
+
+    def examples(self) -> Iterator[Example]:
+        """Each line answers the one before it."""
+        lines = (
+            "Good morning, how are you?",
+            "Fine, thanks. Shall we have some tea?",
+            "I would rather have a cup of coffee.",
+            "There is a quiet place by the river.",
+            "Let us walk there before it rains.",
+            "My umbrella is big enough for both of us.",
+        )
+        return (
+            Example(str(place), "people", reply, (line,))
+            for place, (line, reply) in enumerate(pairwise(lines), 1)
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """How a text names a backend: an asset, a folder, a model on the hub, the address of a server, or `fake`."""
 
+import dataclasses
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -21,6 +22,7 @@ _HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
         base.WordVectors: {"": "vectors:StaticVectors", "fake": "fake:FakeWordVectors"},
         base.Tagger: {"": "tagger:SpacyTagger", "fake": "fake:FakeTagger"},
         base.Lexicon: {"": "wordnet:WordNet", "fake": "fake:FakeLexicon"},
+        base.Corpus: {"": "corpus:FileCorpus", "references": "corpus:References", "fake": "fake:FakeCorpus"},
     }
 )
 
@@ -41,8 +43,20 @@ def _asked(kind: type) -> tuple[str, ...]:
     return tuple(name for name in every if not name.startswith("_"))
 
 
-def described(kind: type, text: str) -> Any:  # noqa: ANN401 - of the kind asked for
-    """The backend of a kind that a text names; nothing is loaded."""
+def described(kind: type, text: str, like: Any = None) -> Any:  # noqa: ANN401 - of the kind asked for
+    """The backend of a kind that a text names; nothing is loaded.
+
+    Where it is of the same class as the one in whose place it is named, it is that one with another model:
+    what else a metric wants of its model stays as the metric has it.
+    """
+    found = _described(kind, text)
+    if type(found) is not type(like):
+        return found
+    model = dataclasses.fields(found)[:1]  # a fake has no fields at all
+    return dataclasses.replace(like, **{one.name: getattr(found, one.name) for one in model})
+
+
+def _described(kind: type, text: str) -> Any:  # noqa: ANN401
     homes = _HOMES[kind]
     if text.startswith(("http://", "https://")) and "http" in homes:
         address, _, model = text.partition("#")
@@ -51,8 +65,8 @@ def described(kind: type, text: str) -> Any:  # noqa: ANN401 - of the kind asked
                 f"'{text}' names no model; write the server's name for it behind a #: {text}#NAME."
             )
         return _class(homes["http"])(address, model)
-    if text == "fake":
-        return _class(homes["fake"])()
+    if text in homes and text not in ("", "http"):
+        return _class(homes[text])()
     return _class(homes[""])(text)
 
 

@@ -8,6 +8,9 @@ from dialoscope.records import Dialogue, Example, Turn
 
 _SYSTEM_SPEAKERS = frozenset({"system", "bot", "assistant", "agent", "model", "chatbot"})
 
+EVERYBODY = "*"
+"""The name that stands for all speakers."""
+
 _PLAIN_SPEAKERS = ("A", "B")
 """Who speaks by turns where nobody is named; the second is taken to be the system."""
 
@@ -20,6 +23,8 @@ def read_dialogue(turns: object, name: str, system: str, speaker: str | None) ->
         raise BadRow("`turns` is empty; leave out dialogues in which nobody speaks")
     dialogue = Dialogue(name, system, tuple(_turn(turn, place) for place, turn in enumerate(turns)))
     speakers = list(dict.fromkeys(turn.speaker for turn in dialogue.turns))
+    if speaker == EVERYBODY:
+        return dialogue.examples(None)
     plain = isinstance(turns[0], str)
     return dialogue.examples(_chosen(speaker or (_PLAIN_SPEAKERS[1] if plain else None), speakers))
 

@@ -110,8 +110,9 @@ def _models(settings: Mapping[str, Any], chosen: type[Metric[Any]]) -> dict[str,
     for name, kind in setting_types(chosen).items():
         own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
         if is_kind(kind) and (name in settings or own):
-            model = settings.get(name, getattr(chosen, name))
-            model = described(kind, model) if isinstance(model, str) else model
+            usual = getattr(chosen, name)
+            model = settings.get(name, usual)
+            model = described(kind, model, like=usual) if isinstance(model, str) else model
             found[name] = _set(chosen, name, model, own)
     return found
 

@@ -26,7 +26,7 @@ from dialoscope.backends import Backend
 from dialoscope.backends.naming import described, is_kind, obeys
 from dialoscope.errors import MetricError
 from dialoscope.signature import signature
-from dialoscope.tally import Floats, Ints, Sums, Tally, Tokens, Values
+from dialoscope.tally import Floats, Ints, Sums, Tally, Values
 from dialoscope.text import Batch
 
 T = TypeVar("T", bound=Tally)
@@ -50,8 +50,6 @@ class Metric(ABC, Generic[T]):
     version: ClassVar[int]
     """Raised when the same settings give another number than before."""
     paper: ClassVar[str]
-    needs: ClassVar[frozenset[str]] = frozenset()
-    """What an example must have: `context`, `references`."""
     higher_is_better: ClassVar[bool | None]
     """None where neither end is good by itself."""
     of_replies: ClassVar[bool] = True
@@ -73,7 +71,7 @@ class Metric(ABC, Generic[T]):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if is_kind(hints[field.name]) and isinstance(value, str):
-                value = described(hints[field.name], value)
+                value = described(hints[field.name], value, like=field.default)
                 object.__setattr__(self, field.name, value)
             _check_setting(self.name, field.name, value, hints[field.name])
             if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0
@@ -83,6 +81,20 @@ class Metric(ABC, Generic[T]):
     @abstractmethod
     def bounds(self) -> Bounds:
         """The smallest and the largest value."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What an example must have: `context`, `references`; most metrics name it as a plain attribute."""
+        return frozenset()
+
+    @property
+    def companions(self) -> "tuple[Metric[T], ...]":
+        """Metrics that are scored with it unasked, because its number should not be read alone."""
+        return ()
+
+    def beside(self, tally: T) -> Mapping[str, float]:
+        """What a reader must see next to the number, such as how many points it was made from."""
+        return {}
 
     @property
     def backends(self) -> tuple[Backend, ...]:
@@ -210,13 +222,11 @@ class MeanMetric(AdditiveMetric[Values]):
 
 
 @dataclass(frozen=True)
-class PoolMetric(Metric[Tokens]):
+class PoolMetric(Metric[T]):
     """A metric of everything that a system said, taken together."""
 
-    tally = Tokens
-
     @abstractmethod
-    def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
+    def scores_without(self, tally: T, blocks: Ints) -> Floats:
         """The number with the replies of each block left out in turn; blocks are numbered from 0."""
 
 
@@ -259,7 +269,7 @@ def _written_setting(metric: Metric[Any], name: str, plain: object) -> list[str]
     if not is_kind(kind):
         return [f"{name}={_word(value)}"]
     named = [] if str(value) == str(plain) else [f"{name}={value}"]
-    plain = described(kind, str(value)) if named else plain
+    plain = described(kind, str(value), like=plain) if named else plain
     return named + [
         f"{name}.{field.name}={_word(getattr(value, field.name))}"
         for field in dataclasses.fields(value)

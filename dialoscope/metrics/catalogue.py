@@ -68,7 +68,7 @@ def _entry(chosen: type[Metric[Any]]) -> Entry:
         what=(inspect.getdoc(chosen) or "").split("\n\n")[0].replace("\n", " "),
         direction=direction[chosen.higher_is_better],
         bounds=str(default.bounds),
-        needs=", ".join(sorted(chosen.needs)) or "nothing",
+        needs=", ".join(sorted(default.needs)) or "nothing",
         settings=", ".join(settings),
         variants=", ".join(chosen.variants) or "–",
         paper=chosen.paper,

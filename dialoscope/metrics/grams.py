@@ -44,9 +44,10 @@ def check_n(metric: OfGrams) -> None:
 
 
 @dataclass(frozen=True)
-class GramMetric(PoolMetric):
+class GramMetric(PoolMetric[Tokens]):
     """A function of how often each n-gram comes in everything a system said."""
 
+    tally = Tokens
     main_setting = "n"
 
     n: int = 2

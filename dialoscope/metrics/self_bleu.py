@@ -17,7 +17,7 @@ from dialoscope.text.tokens import hashed_grams, reply_words
 
 
 @dataclass(frozen=True)
-class SelfBleu(PoolMetric):
+class SelfBleu(PoolMetric[Tokens]):
     """How well a system's other replies foretell each of its replies: 100 when it always says the same."""
 
     name = "self-bleu"
@@ -25,6 +25,7 @@ class SelfBleu(PoolMetric):
     paper = "https://arxiv.org/abs/1802.01886"
     higher_is_better = False
     of_replies = False
+    tally = Tokens
     main_setting = "order"
 
     order: int = 4

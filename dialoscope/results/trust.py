@@ -109,7 +109,7 @@ def _bootstrap_intervals(
     }
 
 
-def _jackknife_interval(side: Side, one: PoolMetric, seed: int, confidence: float) -> Interval:
+def _jackknife_interval(side: Side, one: PoolMetric[Any], seed: int, confidence: float) -> Interval:
     tally = side.tally(one)
     value = one.score(tally)
     left_out = one.scores_without(tally, blocks_of(side.items, _most_blocks(one, len(side.rows)), seed))

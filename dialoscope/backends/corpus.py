@@ -1,0 +1,57 @@
+"""What people said: a file of dialogues between them, or the references that a run has anyway."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from dialoscope.backends.content import content_hash
+from dialoscope.data import read
+from dialoscope.data.dialogues import EVERYBODY
+from dialoscope.records import Example
+
+
+@dataclass(frozen=True)
+class FileCorpus:
+    """Dialogues between people, in any file that replies can be read from."""
+
+    name: ClassVar[str] = "corpus"
+    version: ClassVar[int] = 1
+
+    file: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "file", str(self.file))  # a Path is plain enough
+
+    def __str__(self) -> str:
+        return self.file
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the file holds."""
+        place = Path(self.file)
+        files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+        return content_hash(files)
+
+    def examples(self) -> Iterator[Example]:
+        """Every turn that has a turn before it; of a row with references those, else its response."""
+        for example in read(self.file, speaker=EVERYBODY):
+            for text in example.references or (example.response,):
+                if example.context:
+                    yield Example(example.id, example.system, text, example.context)
+
+
+@dataclass(frozen=True)
+class References:
+    """The references of the replies under judgement; each system is compared with those of its own replies."""
+
+    name: ClassVar[str] = "references"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "those of the run"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def examples(self) -> Iterator[Example]:
+        """None: they come with the replies."""
+        return iter(())
