@@ -136,6 +136,10 @@ class WordVectors(Backend, Protocol):
     def dims(self) -> int:
         """The length of each vector."""
 
+    @property
+    def mean(self) -> Vectors:
+        """The mean of all vectors there are, which some let stand for words that have none."""
+
     def vectors(self, words: Sequence[str]) -> Vectors:
         """One row for each word, NaN for a word that has none."""
 

@@ -115,6 +115,11 @@ class FakeWordVectors(_Fake):
     version: ClassVar[int] = 1
     dims: ClassVar[int] = 26
 
+    @property
+    def mean(self) -> Vectors:
+        """As if each letter were a word, and there were no others."""
+        return np.full(26, 1 / 26, np.float32)
+
     def vectors(self, words: Sequence[str]) -> Vectors:
         """NaN for a word without a letter of the alphabet."""
         rows = [[word.lower().count(letter) for letter in ascii_lowercase] for word in words]

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
@@ -29,6 +29,7 @@ from dialoscope.tally import Ints
 Case = Literal["as-is", "lower", "either"]
 
 _FORMAT = 1
+_ROWS = 8192
 _LARGE = 2**28
 """Bytes from which on preparing takes long enough to be told."""
 
@@ -52,6 +53,9 @@ class StaticVectors:
                 f"static-vectors: case must be one of {choices}, not '{printable(self.case)}'."
             )
 
+    def __str__(self) -> str:
+        return self.model
+
     @property
     def fingerprint(self) -> str:
         """A hash of the files, words and numbers."""
@@ -61,6 +65,11 @@ class StaticVectors:
     def dims(self) -> int:
         """The length of each vector."""
         return int(self._table.vectors.shape[1])
+
+    @property
+    def mean(self) -> Vectors:
+        """The mean of all vectors of the files."""
+        return self._table.mean
 
     def vectors(self, words: Sequence[str]) -> Vectors:
         """One row for each word, NaN for a word that has none."""
@@ -138,6 +147,13 @@ class _Table:
                 return int(self.row[place])
             place += 1
         return -1
+
+    @cached_property
+    def mean(self) -> Vectors:
+        """Of all rows, some of which are in memory at a time."""
+        starts = range(0, len(self.vectors), _ROWS)
+        sums = [self.vectors[start : start + _ROWS].sum(axis=0, dtype=float) for start in starts]
+        return (np.sum(sums, axis=0) / len(self.vectors)).astype(np.float32)
 
     def rows(self, numbers: Ints) -> Vectors:
         """These rows, NaN for -1."""

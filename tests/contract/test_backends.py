@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
+from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -355,6 +356,21 @@ def test_a_word_has_a_whole_vector_or_none(made, name):
     assert found.dtype == np.float32
     assert np.isnan(found).all(axis=1).tolist() == [False, True, False, True]
     assert not np.isnan(found[[0, 2]]).any()
+
+
+@named(base.WordVectors)
+def test_the_mean_of_all_vectors_is_a_vector_like_them(made, name):
+    mean = made(name).mean
+    assert mean.shape == (made(name).dims,)
+    assert mean.dtype == np.float32
+    assert np.isfinite(mean).all()
+    np.testing.assert_array_equal(made(name).mean, mean)
+
+
+def test_the_mean_of_all_vectors_is_what_it_says(made):
+    np.testing.assert_allclose(made("static-vectors").mean, np.array([1, 4, 6.5]) / 3, rtol=1e-6)
+    letters = made("fake-vectors").vectors(list(ascii_lowercase))
+    np.testing.assert_allclose(made("fake-vectors").mean, letters.mean(axis=0), rtol=1e-6)
 
 
 @named(base.Tagger)
