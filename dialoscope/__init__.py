@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dialoscope.auditing import Audit, audit
     from dialoscope.backends.wordnet import WordNet
     from dialoscope.checkup import doctor
     from dialoscope.data import Replies, lint, read
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 # costs nothing and brings in nothing.
 _HOMES = {
     "AssetError": "errors",
+    "Audit": "auditing",
     "BackendError": "errors",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
@@ -65,6 +67,7 @@ _HOMES = {
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
+    "audit": "auditing",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
@@ -76,6 +79,7 @@ _HOMES = {
 
 __all__ = [
     "AssetError",
+    "Audit",
     "BackendError",
     "Bleu",
     "Bounds",
@@ -105,6 +109,7 @@ __all__ = [
     "WordNet",
     "Words",
     "__version__",
+    "audit",
     "doctor",
     "evaluate",
     "lint",

@@ -1,0 +1,116 @@
+"""The verb `audit`."""
+
+from typing import Annotated, Any
+
+import typer
+
+from dialoscope.cli import options, screen
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsMarkdown,
+    Confidence,
+    Draws,
+    Files,
+    Format,
+    Map,
+    OnError,
+    RepliesOf,
+    Separator,
+    Signatures,
+    Speaker,
+)
+from dialoscope.cli.score import Lacking, MetricNames, Output, Overwrite, Suites
+from dialoscope.errors import DialoscopeError
+from dialoscope.progress import bar
+
+Perturbations = Annotated[
+    list[str],
+    typer.Option(
+        "--perturbation", "-p", help="noise, swap, shuffle or generic; all of them if none is named."
+    ),
+]
+Ratios = Annotated[
+    str | None,
+    typer.Option(
+        metavar="R,R,...", help="Shares of the replies to perturb; 0,0.2,0.4,0.6,0.8,1 if not named."
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        metavar="others|itself",
+        help="What a reply is compared with: its other references (the default where every reply has some), "
+        "or itself unperturbed.",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="For what is perturbed and how, and for intervals and tests.")]
+
+
+def audit(
+    files: Files,
+    metric: MetricNames = [],
+    suite: Suites = [],
+    perturbation: Perturbations = [],
+    ratios: Ratios = None,
+    against: Against = None,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    map: Map = [],
+    separator: Separator = None,
+    speaker: Speaker = None,
+    replies: RepliesOf = [],
+    format: Format = None,
+    on_error: OnError = "stop",
+    lacking: Lacking = None,
+    seed: Seed = 0,
+    confidence: Confidence = 0.95,
+    draws: Draws = 1000,
+    signatures: Signatures = False,
+    json: AsJson = False,
+    csv: AsCsv = False,
+    markdown: AsMarkdown = False,
+) -> None:
+    """Make real replies worse, more and more of them, and show which metrics notice."""
+    import dialoscope
+    from dialoscope.results.store import refuse_taken
+
+    form = options.form(json=json, csv=csv, markdown=markdown)
+    if output is not None:
+        refuse_taken(output, overwrite=overwrite)
+    named: list[Any] = [*metric, *(one for name in suite for one in dialoscope.suite(name))]
+    chosen: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
+    source = dialoscope.read(
+        *files,
+        replies=options.replies(replies),
+        columns=options.columns(map),
+        separator=separator,
+        speaker=speaker,
+        format=format,
+        on_error=on_error,
+    )
+    with bar("Auditing", source.size()) as progress:
+        found = dialoscope.audit(
+            source,
+            named or None,
+            against=against,
+            lacking=lacking,
+            seed=seed,
+            confidence=confidence,
+            draws=draws,
+            progress=progress,
+            **{name: value for name, value in chosen.items() if value},
+        )
+    screen.warn(found.result.provenance.notices())
+    screen.show(found.printed(form, signatures=signatures))
+    if output is not None:  # last, so that a disk that fails does not take the table with it
+        found.save(output, overwrite=overwrite)
+        screen.note(f"Saved to {output}")
+
+
+def _ratios(text: str | None) -> list[float]:
+    """`0,0.5,1` as numbers."""
+    try:
+        return [float(word) for word in text.split(",")] if text is not None else []
+    except ValueError:
+        raise DialoscopeError(f"--ratios {text} is not understood; write --ratios 0,0.5,1.") from None
