@@ -42,6 +42,12 @@ def smollm2() -> Path:
     return _fetched("smollm2")
 
 
+@pytest.fixture(scope="session")
+def glove() -> Path:
+    """Where the default word vectors are."""
+    return _fetched("glove-50d")
+
+
 def _fetched(name: str) -> Path:
     """Fetched once; where it is neither here nor to be had, the tests that need it are skipped."""
     try:
