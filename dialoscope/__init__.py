@@ -18,10 +18,13 @@ if TYPE_CHECKING:
         RunError,
     )
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
+    from dialoscope.metrics.average import Average
     from dialoscope.metrics.bleu import Bleu
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
     from dialoscope.metrics.entropy import Entropy
+    from dialoscope.metrics.extrema import Extrema
+    from dialoscope.metrics.greedy import Greedy
     from dialoscope.metrics.likelihood import Likelihood
     from dialoscope.metrics.meteor import Meteor
     from dialoscope.metrics.repetition import Repetition
@@ -39,6 +42,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AssetError": "errors",
     "Audit": "auditing",
+    "Average": "metrics.average",
     "BackendError": "errors",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
@@ -49,6 +53,8 @@ _HOMES = {
     "Distinct": "metrics.distinct",
     "Entropy": "metrics.entropy",
     "Example": "records",
+    "Extrema": "metrics.extrema",
+    "Greedy": "metrics.greedy",
     "Likelihood": "metrics.likelihood",
     "MeanMetric": "metrics",
     "Meteor": "metrics.meteor",
@@ -80,6 +86,7 @@ _HOMES = {
 __all__ = [
     "AssetError",
     "Audit",
+    "Average",
     "BackendError",
     "Bleu",
     "Bounds",
@@ -90,6 +97,8 @@ __all__ = [
     "Distinct",
     "Entropy",
     "Example",
+    "Extrema",
+    "Greedy",
     "Likelihood",
     "MeanMetric",
     "Meteor",

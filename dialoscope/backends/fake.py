@@ -109,23 +109,23 @@ class FakeClassifier(_Fake):
 
 @dataclass(frozen=True)
 class FakeWordVectors(_Fake):
-    """Letter counts; words without a letter are unknown."""
+    """Letter counts, and one more for each letter; words without a letter are unknown."""
 
     name: ClassVar[str] = "fake-vectors"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     dims: ClassVar[int] = 26
 
     @property
     def mean(self) -> Vectors:
         """As if each letter were a word, and there were no others."""
-        return np.full(26, 1 / 26, np.float32)
+        return np.full(26, 1 + 1 / 26, np.float32)
 
     def vectors(self, words: Sequence[str]) -> Vectors:
         """NaN for a word without a letter of the alphabet."""
         rows = [[word.lower().count(letter) for letter in ascii_lowercase] for word in words]
         found = np.array(rows, np.float32).reshape(-1, 26)
         found[~found.any(axis=1)] = math.nan
-        return found
+        return found + 1
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ class _Table:
         """Of all rows, some of which are in memory at a time."""
         starts = range(0, len(self.vectors), _ROWS)
         sums = [self.vectors[start : start + _ROWS].sum(axis=0, dtype=float) for start in starts]
-        return (np.sum(sums, axis=0) / len(self.vectors)).astype(np.float32)
+        return np.asarray(np.sum(sums, axis=0) / len(self.vectors), np.float32)
 
     def rows(self, numbers: Ints) -> Vectors:
         """These rows, NaN for -1."""

@@ -49,6 +49,9 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "repetition": "dialoscope.metrics.repetition:Repetition",
         "copying": "dialoscope.metrics.copying:Copying",
         "likelihood": "dialoscope.metrics.likelihood:Likelihood",
+        "average": "dialoscope.metrics.average:Average",
+        "extrema": "dialoscope.metrics.extrema:Extrema",
+        "greedy": "dialoscope.metrics.greedy:Greedy",
     }
 )
 

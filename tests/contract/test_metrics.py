@@ -39,6 +39,12 @@ EVERY = [
     "copying-1",
     "likelihood:lm=fake",
     "likelihood:lm=fake,turns=1,join=space",
+    "average:vectors=fake",
+    "average:vectors=fake,unknown=mean,tokenizer=13a",
+    "extrema:vectors=fake",
+    "extrema:vectors=fake,unknown=zero,extreme=max",
+    "greedy:vectors=fake",
+    "greedy:vectors=fake,direction=reply",
 ]
 
 WORDS = st.sampled_from(

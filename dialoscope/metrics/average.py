@@ -1,0 +1,33 @@
+"""Average: the cosine of mean word vectors (Liu et al., 2016, https://aclanthology.org/D16-1230)."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from dialoscope.backends.vectors import StaticVectors
+from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
+from dialoscope.tally import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Average(WordVectorMetric):
+    """How near the mean of the reply's word vectors is to that of a reference."""
+
+    name = "average"
+    version = 1
+    paper = "https://aclanthology.org/D16-1230"
+    variants = MappingProxyType(
+        {
+            "nlg-eval": MappingProxyType(
+                {"vectors": StaticVectors(case="as-is"), "tokenizer": "treebank", "unknown": "mean"}
+            ),
+            "fbd": MappingProxyType(
+                {"vectors": StaticVectors(case="as-is"), "tokenizer": "split", "reference": "first"}
+            ),
+        }
+    )
+
+    def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
+        """The cosine of sums, which is that of means; a word that counts as zeros changes neither."""
+        return cosines(*(texts.folded(some, np.add) for some in (replies, references)))

@@ -1,0 +1,63 @@
+"""Extrema: the cosine of the word vectors' extremes (Liu et al., 2016, https://aclanthology.org/D16-1230)."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.backends.vectors import StaticVectors
+from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
+from dialoscope.tally import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Extrema(WordVectorMetric):
+    """How near the reply's most extreme values are to a reference's, dimension by dimension."""
+
+    name = "extrema"
+    version = 1
+    paper = "https://aclanthology.org/D16-1230"
+    variants = MappingProxyType(
+        {
+            "nlg-eval": MappingProxyType(
+                {
+                    "vectors": StaticVectors(case="as-is"),
+                    "tokenizer": "treebank",
+                    "unknown": "mean",
+                    "extreme": "nlg-eval",
+                }
+            ),
+            "fbd": MappingProxyType(
+                {
+                    "vectors": StaticVectors(case="as-is"),
+                    "tokenizer": "split",
+                    "reference": "first",
+                    "extreme": "max",
+                }
+            ),
+        }
+    )
+
+    extreme: Literal["magnitude", "max", "nlg-eval"] = "magnitude"
+    """The value farthest from 0 with its sign; the largest; the farthest, but 0 where that is the lowest."""
+
+    def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
+        """The cosine of the extremes of both."""
+        return cosines(*(self._extremes(texts, some) for some in (replies, references)))
+
+    def _extremes(self, texts: VectorTexts, some: Ints) -> Floats:
+        highest = self._reaching_zero(texts, some, np.maximum)
+        if self.extreme == "max":
+            return highest
+        lowest = self._reaching_zero(texts, some, np.minimum)
+        farthest = np.where(highest > -lowest, highest, lowest)
+        return np.where(lowest == 0, 0, farthest) if self.extreme == "nlg-eval" else farthest
+
+    def _reaching_zero(self, texts: VectorTexts, some: Ints, combine: np.ufunc) -> Floats:
+        """The highest or lowest values; in a text with words that count as zeros, of these too."""
+        ends = texts.folded(some, combine)
+        if self.unknown != "zero":
+            return ends
+        has_zeros = (texts.lengths > texts.words.lengths)[some]
+        return np.where(has_zeros[:, None], combine(ends, 0), ends)

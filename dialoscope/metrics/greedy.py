@@ -1,0 +1,49 @@
+"""Greedy matching of words by their vectors (Rus and Lintean, 2012, https://aclanthology.org/W12-2018)."""
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.backends.vectors import StaticVectors
+from dialoscope.metrics.base import ratio
+from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric
+from dialoscope.tally import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Greedy(WordVectorMetric):
+    """How near each word's nearest word on the other side is, averaged over words and both directions."""
+
+    name = "greedy"
+    version = 1
+    paper = "https://aclanthology.org/W12-2018"
+    variants = MappingProxyType(
+        {
+            "nlg-eval": MappingProxyType(
+                {"vectors": StaticVectors(case="as-is"), "tokenizer": "treebank", "unknown": "mean"}
+            ),
+            "fbd": MappingProxyType(
+                {
+                    "vectors": StaticVectors(case="as-is"),
+                    "tokenizer": "split",
+                    "unknown": "zero",
+                    "reference": "first",
+                }
+            ),
+        }
+    )
+
+    direction: Literal["both", "reply", "reference"] = "both"
+    """Whose words look for their nearest: the mean of both, those of the reply, or of the reference."""
+
+    def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
+        """A word that counts as zeros is matched with nothing and by nothing, but makes its text longer."""
+        counted = texts.lengths if self.unknown == "zero" else texts.words.lengths
+        lengths = np.stack([counted[replies], counted[references]], axis=1)
+        means = ratio(texts.best_cosines(replies, references), lengths)
+        undefined = ~lengths.all(axis=1)
+        found = {"both": means.mean(axis=1), "reply": means[:, 0], "reference": means[:, 1]}
+        return np.where(undefined, math.nan, found[self.direction])
