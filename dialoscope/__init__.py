@@ -19,14 +19,18 @@ if TYPE_CHECKING:
     )
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.average import Average
+    from dialoscope.metrics.bertscore import Bertscore
     from dialoscope.metrics.bleu import Bleu
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
     from dialoscope.metrics.entropy import Entropy
     from dialoscope.metrics.extrema import Extrema
+    from dialoscope.metrics.fbd import Fbd
     from dialoscope.metrics.greedy import Greedy
     from dialoscope.metrics.likelihood import Likelihood
     from dialoscope.metrics.meteor import Meteor
+    from dialoscope.metrics.normality import Normality
+    from dialoscope.metrics.prd import Prd
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
     from dialoscope.metrics.self_bleu import SelfBleu
@@ -44,6 +48,7 @@ _HOMES = {
     "Audit": "auditing",
     "Average": "metrics.average",
     "BackendError": "errors",
+    "Bertscore": "metrics.bertscore",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
     "Copying": "metrics.copying",
@@ -54,6 +59,7 @@ _HOMES = {
     "Entropy": "metrics.entropy",
     "Example": "records",
     "Extrema": "metrics.extrema",
+    "Fbd": "metrics.fbd",
     "Greedy": "metrics.greedy",
     "Likelihood": "metrics.likelihood",
     "MeanMetric": "metrics",
@@ -61,7 +67,9 @@ _HOMES = {
     "Metric": "metrics",
     "MetricError": "errors",
     "MissingExtra": "errors",
+    "Normality": "metrics.normality",
     "PoolMetric": "metrics",
+    "Prd": "metrics.prd",
     "Rating": "records",
     "Repetition": "metrics.repetition",
     "Replies": "data",
@@ -88,6 +96,7 @@ __all__ = [
     "Audit",
     "Average",
     "BackendError",
+    "Bertscore",
     "Bleu",
     "Bounds",
     "Copying",
@@ -98,6 +107,7 @@ __all__ = [
     "Entropy",
     "Example",
     "Extrema",
+    "Fbd",
     "Greedy",
     "Likelihood",
     "MeanMetric",
@@ -105,7 +115,9 @@ __all__ = [
     "Metric",
     "MetricError",
     "MissingExtra",
+    "Normality",
     "PoolMetric",
+    "Prd",
     "Rating",
     "Repetition",
     "Replies",

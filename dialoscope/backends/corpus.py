@@ -43,7 +43,7 @@ class FileCorpus:
 
 @dataclass(frozen=True)
 class References:
-    """The references of the replies under judgement; each system is compared with those of its own replies."""
+    """Those of the replies under judgement; each system is compared with what people said in its place."""
 
     name: ClassVar[str] = "references"
     version: ClassVar[int] = 1

@@ -27,7 +27,9 @@ Separator = Annotated[
 System = Annotated[
     str | None, typer.Option(help="The system's name where rows have none, in place of the file's name.")
 ]
-Speaker = Annotated[str | None, typer.Option(help="Whose turns are judged, in files of whole dialogues; * for everybody's.")]
+Speaker = Annotated[
+    str | None, typer.Option(help="Whose turns are judged, in files of whole dialogues; * for everybody's.")
+]
 RepliesOf = Annotated[
     list[str],
     typer.Option(

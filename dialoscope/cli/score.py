@@ -48,6 +48,13 @@ Lacking = Annotated[
         "named), count as undefined, or leave out metrics that no reply has it for (the default where not).",
     ),
 ]
+Real = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Dialogues between people, with which fbd and prd compare a system in place of its references.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="For intervals and tests.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes to score with; the numbers are the same.")]
 
@@ -67,6 +74,7 @@ def score(
     on_error: OnError = "stop",
     lacking: Lacking = None,
     scale: Scale = [],
+    real: Real = None,
     seed: Seed = 0,
     workers: Workers = 1,
     confidence: Confidence = 0.95,
@@ -105,6 +113,7 @@ def score(
             on=pool,
             lacking=lacking,
             scales=options.scales(scale),
+            real=real,
             seed=seed,
             progress=progress,
         )

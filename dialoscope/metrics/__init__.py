@@ -52,6 +52,10 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "average": "dialoscope.metrics.average:Average",
         "extrema": "dialoscope.metrics.extrema:Extrema",
         "greedy": "dialoscope.metrics.greedy:Greedy",
+        "bertscore": "dialoscope.metrics.bertscore:Bertscore",
+        "fbd": "dialoscope.metrics.fbd:Fbd",
+        "prd": "dialoscope.metrics.prd:Prd",
+        "normality": "dialoscope.metrics.normality:Normality",
     }
 )
 

@@ -96,6 +96,10 @@ class Metric(ABC, Generic[T]):
         """What a reader must see next to the number, such as how many points it was made from."""
         return {}
 
+    def caution(self, tally: T) -> str:
+        """Why the number should not be taken at its word; empty where it may."""
+        return ""
+
     @property
     def backends(self) -> tuple[Backend, ...]:
         """The models behind it."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from dialoscope.metrics.prd import Curve
+
 Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
 """By system, by metric."""
 
@@ -70,6 +72,14 @@ class Result:
         """The metric's value for a system."""
         one = self.named(of)
         return one.score(self.tallies[one.statistics].take(self.rows(system)))
+
+    def curve(self, of: Metric[Any] | str, system: str) -> "Curve":
+        """Precision and recall of a system, of a metric that has them for every weight between the two."""
+        one = self.named(of)
+        if not hasattr(one, "curve"):
+            raise DialoscopeError(f"{one} is a number and no curve; prd has one.")
+        found: Curve = one.curve(self.tallies[one.statistics].take(self.rows(system)))
+        return found
 
     def rows(self, system: str) -> Ints:
         """The places of a system's replies."""
@@ -216,6 +226,7 @@ class Result:
         for system, value in scores.items():
             tested = draws is not None and best is not None and value != scores[best]
             comparison = self._comparison(one, system, str(best), draws or DRAWS) if tested else None
+            tally = self.tallies[one.statistics].take(self.rows(system))
             cells.append(
                 Cell(
                     system=system,
@@ -230,6 +241,8 @@ class Result:
                     p=comparison.p if comparison else None,
                     compared=comparison.items if comparison else None,
                     signature=one.signature,
+                    beside=one.beside(tally),
+                    caution=one.caution(tally),
                 )
             )
         return cells

@@ -4,11 +4,14 @@ manifest.json        settings, signatures, provenance, the table, a hash of ever
 replies.parquet      one row for each reply: id, system, item, a column of values for each metric
 statistics.parquet   the statistics of the same rows, from which every number can be made again
 ratings.parquet      what people said of them, if the data had any
+points-N.npy         for metrics that compare distributions: the different points, in the order of their keys
+crowd-N.npz          what is kept of a corpus they were compared with
 """
 
 import dataclasses
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Hashable, Iterator, Mapping
@@ -23,6 +26,7 @@ import pyarrow.parquet as pq
 
 from dialoscope.errors import MetricError, RunError
 from dialoscope.metrics import Metric, metric
+from dialoscope.metrics.points import Crowd, Points, PointTable
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.result import CONFIDENCE, DRAWS, ReplyIndex, Result
@@ -30,7 +34,7 @@ from dialoscope.tally import Floats, Sums, Tally, Tokens, Values
 
 FORMAT = "dialoscope run"
 VERSION = 1
-FILES = frozenset({"manifest.json", "replies.parquet", "statistics.parquet", "ratings.parquet"})
+FILES = re.compile(r"manifest\.json|(replies|statistics|ratings)\.parquet|points-\d+\.npy|crowd-\d+\.npz")
 
 
 def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
@@ -43,7 +47,9 @@ def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
         _write(work / "statistics.parquet", _statistics_table(result))
         if len(result.ratings):
             _write(work / "ratings.parquet", _ratings_table(result.ratings))
-        hashes = {path.name: _hash(path) for path in sorted(work.glob("*.parquet"))}
+        for number, points in enumerate(_clouds(result).values()):
+            _write_points(work, number, points)
+        hashes = {path.name: _hash(path) for path in sorted(work.iterdir())}
         manifest = _manifest(result, hashes)
         # ASCII, because paths and commands may hold bytes that are no text.
         text = json.dumps({**manifest, "seal": _seal(manifest)}, indent=1, allow_nan=False)
@@ -70,7 +76,7 @@ def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
 def _holds_only_a_run(folder: Path) -> bool:
     try:
         _read_manifest(folder)
-        return {path.name for path in folder.iterdir()} <= FILES
+        return all(FILES.fullmatch(path.name) for path in folder.iterdir())
     except (RunError, OSError):
         return False
 
@@ -104,7 +110,7 @@ def load(folder: Path) -> Result:
             replies=_index(replies, tuple(manifest["systems"])),
             metrics=metrics,
             tallies={
-                one.statistics: _tally(entry["statistics"], replies, statistics)
+                one.statistics: _tally(folder, entry, replies, statistics)
                 for one, entry in zip(metrics, manifest["metrics"], strict=True)
             },
             ratings=_ratings(folder, manifest["files"]),
@@ -167,13 +173,50 @@ def _column(tally: Tally) -> pa.Array:
         return pa.FixedSizeListArray.from_arrays(flat, tally.rows.shape[1])
     if isinstance(tally, Tokens):
         return pa.LargeListArray.from_arrays(pa.array(tally.starts), pa.array(tally.ids))
+    if isinstance(tally, Points):
+        starts = np.concatenate(([0], np.cumsum(tally.counts)))
+        real = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(tally.real))
+        columns = {"reply": pa.array(tally.reply), "item": pa.array(tally.item), "real": real}
+        return pa.StructArray.from_arrays(list(columns.values()), list(columns))
     raise TypeError(f"statistics of the kind {type(tally).__name__} cannot be saved")
 
 
-def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
+def _clouds(result: Result) -> dict[str, Points]:
+    """The points among the statistics, by their names."""
+    names = _statistics_names(result).items()
+    tallies = {name: result.tallies[key] for key, name in names}
+    return {name: tally for name, tally in tallies.items() if isinstance(tally, Points)}
+
+
+def _write_points(work: Path, number: int, points: Points) -> None:
+    points.table.save(work / f"points-{number}.npy")
+    if points.crowd:
+        points.crowd.save(work / f"crowd-{number}.npz")
+
+
+def _points(folder: Path, number: int, column: pa.StructArray) -> Points:
+    """The points of a column, of which the table holds each different one in the order of their keys."""
+    reply, item, real = (column.field(name) for name in ("reply", "item", "real"))
+    counts = real.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    keys, replies = real.flatten().to_numpy(zero_copy_only=False), reply.to_numpy(zero_copy_only=False)
+    crowd = folder / f"crowd-{number}.npz"
+    return Points(
+        PointTable.load(folder / f"points-{number}.npy"),
+        replies,
+        item.to_numpy(zero_copy_only=False),
+        keys,
+        counts,
+        Crowd.load(crowd) if crowd.is_file() else None,
+    )
+
+
+def _tally(folder: Path, entry: Mapping[str, Any], replies: pa.Table, statistics: pa.Table) -> Tally:
+    name = entry["statistics"]
     if name not in statistics.column_names:
         return Values(_floats(replies[name]))
     column = statistics[name].combine_chunks()
+    if pa.types.is_struct(column.type):
+        return _points(folder, entry["points"], column)
     if pa.types.is_fixed_size_list(column.type):
         return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))
     lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
@@ -214,13 +257,18 @@ def _index(replies: pa.Table, systems: tuple[str, ...]) -> ReplyIndex:
 
 
 def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
-    names = _statistics_names(result)
+    names, clouds = _statistics_names(result), list(_clouds(result))
     return {
         "format": FORMAT,
         "version": VERSION,
         "systems": list(result.systems),
         "metrics": [
-            {"metric": str(one), "signature": one.signature, "statistics": names[one.statistics]}
+            {
+                "metric": str(one),
+                "signature": one.signature,
+                "statistics": names[one.statistics],
+                "points": clouds.index(names[one.statistics]) if names[one.statistics] in clouds else None,
+            }
             for one in result.metrics
         ],
         "table": {"confidence": CONFIDENCE, "draws": DRAWS, "cells": json.loads(result.table().json())},

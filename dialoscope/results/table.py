@@ -5,7 +5,7 @@ import io
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -33,9 +33,14 @@ class Cell:
     compared: int | None
     """How many items the two systems were compared on."""
     signature: str
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """What must be seen next to the value: from how many points it is, how much it varies by chance."""
+    caution: str = ""
+    """Why the value should not be taken at its word."""
 
 
-_OF_TESTS = ("p", "compared")
+_OPTIONAL = ("p", "compared", "beside", "caution")
+"""What is left out where no cell has it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class Table:
     def csv(self) -> str:
         """One line for each system and metric."""
         out = io.StringIO()
-        names = [name for name in Cell.__dataclass_fields__ if name not in _OF_TESTS or self._tested()]
+        names = self._shown()
         writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: _blank(value) for name, value in row.items()} for row in self.rows())
@@ -98,7 +103,7 @@ class Table:
     def json(self) -> str:
         """A list of objects, undefined as null."""
         rows = [
-            {name: _null(value) for name, value in row.items() if name not in _OF_TESTS or self._tested()}
+            {name: _null(value) for name, value in row.items() if name in self._shown()}
             for row in self.rows()
         ]
         return json.dumps(rows, ensure_ascii=False, indent=1)
@@ -112,6 +117,7 @@ class Table:
         best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
         notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
         undefined = [cell for cell in self.cells if cell.undefined]
+        notes += dict.fromkeys(cell.caution for cell in self.cells if cell.caution)
         notes += [
             f"{cell.metric} is undefined for {cell.undefined} of {cell.replies} replies "
             f"of {printable(cell.system)}."
@@ -135,6 +141,13 @@ class Table:
     def signatures(self) -> list[str]:
         """How each number was made."""
         return list(dict.fromkeys(f"{cell.metric}: {cell.signature}" for cell in self.cells))
+
+    def _shown(self) -> list[str]:
+        """The columns of a list of cells."""
+        missing = [
+            name for name in _OPTIONAL if not any(_is_there(getattr(cell, name)) for cell in self.cells)
+        ]
+        return [name for name in Cell.__dataclass_fields__ if name not in missing]
 
     def _tested(self) -> bool:
         return any(cell.p is not None for cell in self.cells)
@@ -168,6 +181,8 @@ def _text(cell: Cell) -> str:
     value = number(cell.value)
     if not math.isnan(cell.low):
         value += f" [{number(cell.low)}, {number(cell.high)}]"
+    if cell.beside:
+        value += f" ({', '.join(f'{name} {_brief(one)}' for name, one in cell.beside.items())})"
     return value if cell.p is None else f"{value} {_p(cell.p)}"
 
 
@@ -184,9 +199,22 @@ def number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
+def _brief(value: float) -> str:
+    """A count as it is, any other number as in the table."""
+    return f"{value:.0f}" if value == round(value) else number(value)
+
+
+def _is_there(value: object) -> bool:
+    return value is not None and value != "" and value != {}
+
+
 def _blank(value: object) -> object:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={_blank(one)}" for name, one in value.items())
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 
 def _null(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _null(one) for name, one in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -6,18 +6,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dialoscope.backends import Corpus
 from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, canonical
 from dialoscope.errors import DataError, MetricError
 from dialoscope.metrics import Metric, suite
 from dialoscope.metrics import metrics as read_metrics
+from dialoscope.metrics.base import setting_types
 from dialoscope.records import Example
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
@@ -41,6 +44,7 @@ def evaluate(
     on: Executor | None = None,
     lacking: str | None = None,
     scales: dict[str, tuple[float, float]] | None = None,
+    real: str | Path | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
@@ -54,10 +58,12 @@ def evaluate(
             `leave-out` the metrics for which no reply has it (and count as undefined where some have).
             Without a choice, `stop` where metrics are named, else `leave-out`.
         scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
+        real: A file of dialogues between people, in place of references, for metrics that compare a system
+            with people (fbd, prd).
         seed: For the resampling behind intervals and tests.
         progress: Told how many bytes more have been read.
     """
-    chosen = _chosen(suite("lexical") if metrics is None else metrics)
+    chosen = _chosen(suite("lexical") if metrics is None else metrics, real)
     lacking = lacking or ("leave-out" if metrics is None else "stop")
     _check(lacking, seed)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
@@ -196,7 +202,9 @@ def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
     ]
 
 
-def _chosen(metrics: Sequence[Metric[Any] | str] | Metric[Any] | str) -> tuple[Metric[Any], ...]:
+def _chosen(
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str, real: str | Path | None
+) -> tuple[Metric[Any], ...]:
     given = [metrics] if isinstance(metrics, (str, Metric)) else metrics
     every = [one for each in given for one in (read_metrics(each) if isinstance(each, str) else [each])]
     for one in every:
@@ -206,7 +214,18 @@ def _chosen(metrics: Sequence[Metric[Any] | str] | Metric[Any] | str) -> tuple[M
             )
     if not every:
         raise MetricError("There is no metric to score with; name at least one, such as bleu.")
-    return tuple(dict.fromkeys(every))
+    compared = every if real is None else _compared_with(every, str(real))
+    return tuple(dict.fromkeys(each for one in compared for each in (one, *one.companions)))
+
+
+def _compared_with(metrics: Sequence[Metric[Any]], real: str) -> list[Metric[Any]]:
+    """The metrics, those that compare a system with people's replies with those of a corpus."""
+    able = [one for one in metrics if setting_types(type(one)).get("real") is Corpus]
+    if not able:
+        raise MetricError(
+            "--real (real=) is for metrics that compare a system with people, such as fbd and prd."
+        )
+    return [replace(one, real=real) if one in able else one for one in metrics]  # type: ignore[type-var]
 
 
 def _measure_all(

@@ -1,0 +1,49 @@
+"""k-means: Lloyd's algorithm from k-means++ (Arthur and Vassilvitskii, 2007), seeded."""
+
+import numpy as np
+
+from dialoscope.tally import Floats, Ints
+
+ROUNDS = 100
+"""After so many rounds clusters stay as they are."""
+
+
+def clustered(points: Floats, clusters: int, rng: np.random.Generator) -> Ints:
+    """The cluster of each point; fewer clusters where there are fewer different points."""
+    squares = np.square(points).sum(axis=1)
+    centres = _spread_out(points, squares, clusters, rng)
+    labels = np.full(len(points), -1)
+    for _ in range(ROUNDS):
+        nearest = np.argmin(_distances(points, squares, centres), axis=1)
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+        centres = _means(points, labels, centres)
+    return labels.astype(np.int64)
+
+
+def _spread_out(points: Floats, squares: Floats, clusters: int, rng: np.random.Generator) -> Floats:
+    """Centres to begin with: points, each drawn by its squared distance from those drawn before."""
+    chosen = [int(rng.integers(len(points)))]
+    away = _distances(points, squares, points[chosen])[:, 0]
+    while len(chosen) < clusters and away.max() > 0:
+        drawn = np.searchsorted(np.cumsum(away), rng.random() * away.sum(), side="right")
+        chosen.append(min(int(drawn), len(points) - 1))
+        away = np.minimum(away, _distances(points, squares, points[chosen[-1:]])[:, 0])
+    return points[chosen]
+
+
+def _distances(points: Floats, squares: Floats, centres: Floats) -> Floats:
+    """The squared distance of each point from each centre; what is rounding is nothing."""
+    found = squares[:, None] + np.square(centres).sum(axis=1) - 2 * (points @ centres.T)
+    found[found < 1e-12 * (1 + squares[:, None])] = 0
+    return np.asarray(found)
+
+
+def _means(points: Floats, labels: Ints, centres: Floats) -> Floats:
+    """The mean of each cluster; one without points stays where it is."""
+    sizes = np.bincount(labels, minlength=len(centres))
+    belongs = np.zeros((len(centres), len(points)))
+    belongs[labels, np.arange(len(points))] = 1
+    means = belongs @ points / np.maximum(sizes, 1)[:, None]
+    return np.asarray(np.where(sizes[:, None] > 0, means, centres))

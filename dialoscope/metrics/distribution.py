@@ -1,0 +1,65 @@
+"""What metrics have in common that compare how a system talks with how people talk."""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.backends import Backend, Corpus, Encoder
+from dialoscope.backends.corpus import References
+from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import PoolMetric
+from dialoscope.metrics.points import Points, points_of
+from dialoscope.tally import Floats
+from dialoscope.text import Batch
+
+
+@dataclass(frozen=True)
+class DistributionMetric(PoolMetric[Points]):
+    """A metric of where contexts with a system's replies lie, and contexts with what people said."""
+
+    of_replies = False
+    at_once = True
+    tally = Points
+
+    encoder: Encoder = TransformerEncoder(pooling="first")
+    """What gives a context and a reply, read together, a point; `encoder.pooling` is first, mean or max."""
+    real: Corpus = References()
+    """What people said: `references`, those of the system's own replies, or a file of dialogues."""
+    turns: int = 0
+    """How many of the last turns of the context are read; 0: all."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 0:
+            raise MetricError(f"{self.name}: turns must be 0 (all) or more.")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """A corpus stands in for references."""
+        return frozenset({"context", "references"} if self._own else {"context"})
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The encoder, and the corpus where there is one."""
+        return (self.encoder,) if self._own else (self.encoder, self.real)
+
+    @property
+    def statistics(self) -> Hashable:
+        """The points are the same whatever is asked of them."""
+        return "points", self.encoder, self.real, self.turns
+
+    @property
+    def _own(self) -> bool:
+        return isinstance(self.real, References)
+
+    def measure(self, batch: Batch) -> Points:
+        """The points; those of all metrics are made once."""
+        corpus = None if self._own else self.real
+        return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
+
+    def score_each(self, tally: Points) -> Floats:
+        """A reply alone has no distribution."""
+        return np.full(len(tally), math.nan)

@@ -1,0 +1,66 @@
+"""Are an encoder's dimensions normally distributed, as the Fréchet distance takes for granted?"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.metrics.base import Bounds
+from dialoscope.metrics.distribution import DistributionMetric
+from dialoscope.metrics.points import Points
+from dialoscope.tally import Floats, Ints
+
+MOST = 5000
+"""Points that are tested; the test's p-value is not known to be right for more."""
+
+
+@dataclass(frozen=True)
+class Normality(DistributionMetric):
+    """The mean over dimensions of the p-value with which Shapiro and Wilk's test takes them for normal."""
+
+    name = "normality"
+    version = 1
+    paper = "https://aclanthology.org/2021.findings-acl.193"
+    higher_is_better = None
+
+    of: Literal["replies", "real"] = "replies"
+    """Whose points are tested."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of a p-value."""
+        return Bounds(0, 1)
+
+    def score(self, tally: Points) -> float:
+        """Undefined for fewer than three points."""
+        return _mean(self.by_dimension(tally))
+
+    def scores_without(self, tally: Points, blocks: Ints) -> Floats:
+        """The same from fewer points."""
+        rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
+        return np.array([self.score(tally.take(some)) for some in rows])
+
+    def beside(self, tally: Points) -> Mapping[str, float]:
+        """How much the dimensions differ, and from how many points this was made."""
+        p = self.by_dimension(tally)
+        cloud = tally.generated if self.of == "replies" else tally.people
+        return {"sd": float(np.std(p)) if len(p) else np.nan, "n": float(min(cloud.count, MOST))}
+
+    def by_dimension(self, tally: Points) -> Floats:
+        """The p-value of each dimension that varies at all."""
+        from scipy.stats import shapiro
+
+        cloud = tally.generated if self.of == "replies" else tally.people
+        points = cloud.points[:MOST]
+        if len(points) < 3:
+            return np.zeros(0)
+        varied = points[:, np.ptp(points, axis=0) > 0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a dimension takes few values is no news
+            return np.array([shapiro(column).pvalue for column in varied.T])
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else np.nan

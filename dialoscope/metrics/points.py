@@ -1,0 +1,420 @@
+"""Where texts lie in the space of an encoder: statistics of metrics that compare distributions.
+
+Few points are held in memory. Many lie in a file, and are read some at a time; what is asked of them then
+comes from their moments, or from a sample of them that is the same in whatever order they came.
+"""
+
+import io
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from pathlib import Path
+from typing import IO, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.backends import Corpus, Encoder, Pair, Vectors
+from dialoscope.errors import BackendError
+from dialoscope.metrics.frechet import Moments
+from dialoscope.printable import printable
+from dialoscope.records import Example
+from dialoscope.tally import Floats, Ints, begins_run, ranges
+from dialoscope.text import Batch
+from dialoscope.text.tokens import hashes
+
+HELD = 2**28
+"""Bytes of vectors that are held in memory; more than these lie in a file."""
+
+CHUNK = 8192
+"""Texts encoded, and points read, at a time."""
+
+SAMPLE = 10_000
+"""Points from which on moments and samples stand for all of them."""
+
+NONE = 0
+"""The key of no point."""
+
+
+class Cloud(Protocol):
+    """Points of one side of a comparison."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+
+    @property
+    def held(self) -> bool:
+        """Whether the sample is all of them."""
+
+    @property
+    def items(self) -> Ints:
+        """What each point of the sample belongs to."""
+
+    @property
+    def points(self) -> Floats:
+        """A sample of up to `SAMPLE` points, in an order that depends on nothing but their texts."""
+
+    @property
+    def halves(self) -> tuple[Moments, Moments]:
+        """The moments of two halves; points of one item are in the same."""
+
+    def blocks(self, of_replies: Ints) -> Ints:
+        """The block of the reply that each point belongs to; -1 where it belongs to none."""
+
+
+@dataclass(frozen=True, eq=False)
+class PointTable:
+    """The vectors of different texts, in the order of their keys."""
+
+    keys: Ints
+    """Ascending, and all different."""
+    held: Vectors | None
+    """(points, dims) where they are few."""
+    file: IO[bytes] | None = None
+    """Where they lie if not: an npy file."""
+    offset: int = 0
+    dims: int = 0
+
+    @classmethod
+    def encoded(cls, pairs: dict[int, Pair], encoder: Encoder) -> "PointTable":
+        """The vectors of pairs of texts, which are given by their keys."""
+        keys = np.array(sorted(pairs), np.int64)
+        if not len(keys):
+            return cls(keys, np.zeros((0, 0), np.float32))
+        texts = [pairs[key] for key in keys.tolist()]
+        parts = (encoder.encode(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK))
+        return cls._collected(keys, parts)
+
+    @classmethod
+    def _collected(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
+        first = next(parts)
+        if 4 * len(keys) * first.shape[1] <= HELD:
+            return cls(keys, np.concatenate([first, *parts]), dims=first.shape[1])
+        file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the table
+        offset = _write_head(file, len(keys), first.shape[1])
+        for part in (first, *parts):
+            file.write(np.ascontiguousarray(part, "<f4").tobytes())
+        return cls(keys, None, file, offset, first.shape[1])
+
+    @classmethod
+    def load(cls, path: Path) -> "PointTable":
+        """The table that was saved."""
+        file = path.open("rb")
+        keys = np.load(file)
+        np.lib.format.read_magic(file)
+        shape, _, _ = np.lib.format.read_array_header_1_0(file)
+        table = cls(keys, None, file, file.tell(), shape[1])
+        if 4 * len(keys) * shape[1] > HELD:
+            return table
+        with file:
+            return cls(keys, table._rows(0, len(keys)), dims=shape[1])
+
+    def save(self, path: Path) -> None:
+        """Write keys and vectors into a file, as two arrays in numpy's own format."""
+        with path.open("wb") as file:
+            np.save(file, self.keys)
+            _write_head(file, len(self.keys), self.dims)
+            for part in self.chunks(np.arange(len(self.keys))):
+                file.write(np.ascontiguousarray(part, "<f4").tobytes())
+
+    def chunks(self, places: Ints) -> Iterator[Vectors]:
+        """The points at these places, which ascend, some at a time."""
+        for start in range(0, len(self.keys), CHUNK):
+            low, high = np.searchsorted(places, (start, start + CHUNK))
+            if high > low:
+                yield self._rows(start, min(start + CHUNK, len(self.keys)))[places[low:high] - start]
+
+    def places(self, keys: Ints) -> Ints:
+        """Where the points with these keys are."""
+        return np.searchsorted(self.keys, keys)
+
+    def _rows(self, start: int, stop: int) -> Vectors:
+        if self.held is not None:
+            return self.held[start:stop]
+        if self.file is None:  # pragma: no cover - one of the two is always there
+            raise ValueError("a table has its vectors in memory or in a file")
+        self.file.seek(self.offset + 4 * start * self.dims)
+        content = self.file.read(4 * (stop - start) * self.dims)
+        return np.frombuffer(content, "<f4").reshape(-1, self.dims)
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """What is kept of a corpus: the moments of its two halves, and a sample of its points."""
+
+    halves: tuple[Moments, Moments]
+    points: Floats
+    items: Ints
+
+    @property
+    def count(self) -> int:
+        """How many pairs the corpus has."""
+        return sum(half.count for half in self.halves)
+
+    @property
+    def held(self) -> bool:
+        """Whether the sample is all of them."""
+        return self.count == len(self.points)
+
+    @classmethod
+    def of(cls, corpus: Corpus, encoder: Encoder, turns: int) -> "Crowd":
+        """Read and encode a corpus, some pairs at a time."""
+        halves = [Moments(0, np.zeros(0), np.zeros((0, 0))) for _ in range(2)]
+        sample = _Sample(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
+        for examples in _in_chunks(corpus.examples()):
+            texts = [pair_of(example, example.response, turns) for example in examples]
+            part = _Sample(_keys(texts), items_of(examples), encoder.encode(texts)).defined()
+            for half, chosen in enumerate((part.items & 1 == 0, part.items & 1 == 1)):
+                halves[half] = halves[half] + Moments.of(part.vectors[chosen])
+            sample = sample.joined(part).smallest(SAMPLE)
+        if not len(sample.keys):
+            raise BackendError(f"{printable(str(corpus))} has not one reply with a context before it.")
+        return cls((halves[0], halves[1]), sample.vectors.astype(np.float64), sample.items)
+
+    def blocks(self, of_replies: Ints) -> Ints:
+        """These points belong to no reply."""
+        return np.full(len(self.points), -1)
+
+    def save(self, path: Path) -> None:
+        """Write it into an npz file."""
+        first, second = self.halves
+        with path.open("wb") as file:
+            np.savez(
+                file,
+                counts=np.array([first.count, second.count]),
+                first_mean=first.mean,
+                first_spread=first.spread,
+                second_mean=second.mean,
+                second_spread=second.spread,
+                points=self.points,
+                items=self.items,
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> "Crowd":
+        """What was saved."""
+        with np.load(io.BytesIO(path.read_bytes())) as saved:
+            counts = saved["counts"].tolist()
+            first = Moments(counts[0], saved["first_mean"], saved["first_spread"])
+            second = Moments(counts[1], saved["second_mean"], saved["second_spread"])
+            return cls((first, second), saved["points"], saved["items"])
+
+
+@dataclass(frozen=True, eq=False)
+class TableCloud:
+    """Points out of a table, of which some may come several times."""
+
+    table: PointTable
+    keys: Ints
+    items: Ints
+    owner: Ints
+    """The reply that each point belongs to."""
+
+    @classmethod
+    def of(cls, table: PointTable, keys: Ints, items: Ints, owner: Ints) -> "TableCloud":
+        """In the order of keys and items, so that the order of the replies does not show."""
+        order = np.lexsort((items, keys))
+        return cls(table, keys[order], items[order], owner[order])
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.keys)
+
+    @property
+    def held(self) -> bool:
+        """Whether the sample is all of them."""
+        return self.count <= SAMPLE
+
+    @cached_property
+    def points(self) -> Floats:
+        """Those with the smallest keys: keys are hashes, so these are a fair sample."""
+        places = self.table.places(self.keys[:SAMPLE])
+        return np.concatenate([np.zeros((0, self.table.dims)), *self.table.chunks(places)])
+
+    @cached_property
+    def halves(self) -> tuple[Moments, Moments]:
+        """By whether the item, a hash, is even or odd."""
+        even, odd = (self.moments(self.items & 1 == half) for half in (0, 1))
+        return even, odd
+
+    def blocks(self, of_replies: Ints) -> Ints:
+        """The block of the reply that each point belongs to."""
+        return of_replies[self.owner]
+
+    def moments(self, chosen: NDArray[np.bool_]) -> Moments:
+        """Those of some of the points, read some at a time."""
+        return Moments.streamed(self.table.chunks(self.table.places(self.keys[chosen])), self.table.dims)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The point of each reply, and those of what people said in its place."""
+
+    table: PointTable
+    reply: Ints
+    """The key of each reply's point."""
+    item: Ints
+    """Equal for replies to the same context."""
+    real: Ints
+    """The keys of the points of what people said, those of one reply after those of the other."""
+    counts: Ints
+    """How many of these each reply has."""
+    crowd: Crowd | None = None
+    """What people said elsewhere, where a corpus stands for them."""
+
+    def __len__(self) -> int:
+        return len(self.reply)
+
+    def take(self, rows: Ints) -> "Points":
+        """Those of these replies; the table and the crowd are the same."""
+        starts, counts = (np.cumsum(self.counts) - self.counts)[rows], self.counts[rows]
+        real = self.real[ranges(starts, counts)]
+        return Points(self.table, self.reply[rows], self.item[rows], real, counts, self.crowd)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Points"]) -> "Points":
+        """All replies, one part after the other; equal points are kept once."""
+        if not parts:
+            nothing = np.zeros(0, np.int64)
+            return cls(PointTable(nothing, np.zeros((0, 0), np.float32)), nothing, nothing, nothing, nothing)
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            _merged([part.table for part in parts]),
+            np.concatenate([part.reply for part in parts]),
+            np.concatenate([part.item for part in parts]),
+            np.concatenate([part.real for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            parts[0].crowd,
+        )
+
+    @cached_property
+    def generated(self) -> TableCloud:
+        """The points of the replies that have one."""
+        some = np.flatnonzero(self.reply != NONE)
+        return TableCloud.of(self.table, self.reply[some], self.item[some], some)
+
+    @cached_property
+    def people(self) -> Cloud:
+        """The points of what people said."""
+        owner = np.repeat(np.arange(len(self)), self.counts)
+        return self.crowd or TableCloud.of(self.table, self.real, self.item[owner], owner)
+
+
+def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
+    """The points of replies and of their references, or of a corpus in place of these."""
+    crowd = Crowd.of(corpus, encoder, turns) if corpus else None
+    known = [place for place, example in enumerate(batch) if example.context]
+    examples = [batch[place] for place in known]
+    references = [() if corpus else example.references for example in examples]
+    replies = [pair_of(example, example.response, turns) for example in examples]
+    real = [
+        pair_of(example, text, turns)
+        for example, texts in zip(examples, references, strict=True)
+        for text in texts
+    ]
+    keys = _keys([*replies, *real])
+    table = PointTable.encoded(dict(zip(keys.tolist(), [*replies, *real], strict=True)), encoder)
+    return _placed(table, crowd, batch, known, keys, [len(texts) for texts in references])
+
+
+def _placed(
+    table: PointTable, crowd: Crowd | None, batch: Batch, known: list[int], keys: Ints, counts: list[int]
+) -> Points:
+    """Points at the replies they belong to; those of texts that the encoder has no vector for are dropped."""
+    reply, item, many = (np.zeros(len(batch), np.int64) for _ in range(3))
+    defined = np.isin(keys, table.keys[_defined(table)])
+    own, real = defined[: len(known)], defined[len(known) :]
+    reply[known] = np.where(own, keys[: len(known)], NONE)
+    item[known] = items_of([batch[place] for place in known])
+    owner = np.repeat(np.array(known, np.int64), counts)
+    many += np.bincount(owner[real], minlength=len(batch)).astype(np.int64)
+    return Points(table, reply, item, keys[len(known) :][real], many, crowd)
+
+
+def pair_of(example: Example, text: str, turns: int) -> Pair:
+    """A reply after the last turns of its context, joined by a space; 0: after all of them."""
+    return Pair(" ".join(example.context[-turns:]), text)
+
+
+def items_of(examples: Sequence[Example]) -> Ints:
+    """A number for what each replies to, which is the same for the same context."""
+    return hashes(["".join(f"{len(turn)}:{turn}" for turn in example.context) for example in examples])
+
+
+class _Sample(NamedTuple):
+    """Points with what they belong to, in the order of their keys."""
+
+    keys: Ints
+    items: Ints
+    vectors: Vectors
+
+    def defined(self) -> "_Sample":
+        return self.of(np.flatnonzero(~np.isnan(self.vectors).any(axis=1)))
+
+    def of(self, chosen: Ints) -> "_Sample":
+        return _Sample(self.keys[chosen], self.items[chosen], self.vectors[chosen])
+
+    def joined(self, other: "_Sample") -> "_Sample":
+        if not len(self.keys):
+            return other
+        return _Sample(
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.items, other.items]),
+            np.concatenate([self.vectors, other.vectors]),
+        )
+
+    def smallest(self, many: int) -> "_Sample":
+        """Those with the smallest keys, which are a fair sample since keys are hashes."""
+        return self.of(np.lexsort((self.items, self.keys))[:many])
+
+
+def _keys(pairs: Sequence[Pair]) -> Ints:
+    """A number for each pair, the same for equal ones everywhere."""
+    found = hashes([f"{len(first)}:{first}{second}" for first, second in pairs])
+    return np.where(found == NONE, 1, found)
+
+
+def _defined(table: PointTable) -> NDArray[np.bool_]:
+    every = table.chunks(np.arange(len(table.keys)))
+    parts = [~np.isnan(part).any(axis=1) for part in every]
+    return np.concatenate(parts) if parts else np.zeros(0, bool)
+
+
+def _merged(tables: list[PointTable]) -> PointTable:
+    """The points of all tables, each once; tables that must be joined are small."""
+    keys = np.concatenate([table.keys for table in tables])
+    vectors = [part for table in tables for part in table.chunks(np.arange(len(table.keys)))]
+    if not vectors:
+        return tables[0]
+    order = np.argsort(keys, kind="stable")
+    first = order[begins_run(keys[order])]
+    held = np.concatenate(vectors)[first]
+    return PointTable(keys[first], held, dims=held.shape[1])
+
+
+def _in_chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
+    chunk: list[Example] = []
+    for example in examples:
+        chunk.append(example)
+        if len(chunk) == CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _write_head(file: IO[bytes], rows: int, dims: int) -> int:
+    """The head of an npy file, after which the numbers follow."""
+    head = {"descr": "<f4", "fortran_order": False, "shape": (rows, dims)}
+    np.lib.format.write_array_header_1_0(file, head)
+    return file.tell()
+
+
+def whole(cloud: Cloud) -> Moments:
+    """The moments of all points."""
+    return reduce(add, cloud.halves)

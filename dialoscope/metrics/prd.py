@@ -1,0 +1,139 @@
+"""Precision and recall of distributions (Sajjadi et al., 2018, https://arxiv.org/abs/1806.00035)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, ratio
+from dialoscope.metrics.clusters import clustered
+from dialoscope.metrics.distribution import DistributionMetric
+from dialoscope.metrics.points import SAMPLE, Points
+from dialoscope.tally import Floats, Ints
+
+
+class Curve(NamedTuple):
+    """Precision and recall of a system for each of the angles, averaged over runs."""
+
+    precision: Floats
+    recall: Floats
+
+    @property
+    def best(self) -> float:
+        """The highest F1."""
+        both = self.precision + self.recall
+        return float((2 * self.precision * self.recall / np.where(both > 0, both, 1)).max())
+
+
+@dataclass(frozen=True)
+class Prd(DistributionMetric):
+    """How much of what a system says people could say, and the other way round: the best F1 of the two."""
+
+    name = "prd"
+    version = 1
+    paper = "https://aclanthology.org/2021.findings-acl.193"
+    higher_is_better = True
+
+    clusters: int = 20
+    """Into so many clusters the points of both are put."""
+    angles: int = 1001
+    """How finely the weight between precision and recall is varied."""
+    runs: int = 10
+    """Clusterings, over which precision and recall are averaged."""
+    seed: int = 0
+    sample: int = SAMPLE
+    """Points of each side that are clustered: all, or this many, drawn by a hash of their texts."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, low, high in (("clusters", 2, 1000), ("angles", 3, 100_000), ("runs", 1, 1000)):
+            if not low <= getattr(self, name) <= high:
+                raise MetricError(f"prd: {name} must be between {low} and {high}, not {getattr(self, name)}.")
+        if not 2 <= self.sample <= SAMPLE:
+            raise MetricError(f"prd: sample must be between 2 and {SAMPLE}, not {self.sample}.")
+        if self.seed < 0:
+            raise MetricError("prd: seed must be 0 or more.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of an F1."""
+        return Bounds(0, 1)
+
+    @property
+    def tolerance(self) -> float:
+        """A point between two clusters may fall into the other when vectors differ in their last digit."""
+        return max(0.02, super().tolerance)
+
+    def score(self, tally: Points) -> float:
+        """The best F1 on the curve; undefined without a point on either side."""
+        return self.curve(tally).best
+
+    def curve(self, tally: Points) -> Curve:
+        """Precision and recall for each angle."""
+        people, generated = self._shares(self._clustered(tally))
+        return self._curve(people, generated)
+
+    def beside(self, tally: Points) -> Mapping[str, float]:
+        """How many points there are, and how much a single run differs from the next."""
+        found = self._clustered(tally)
+        people, generated = self._shares(found)
+        scores = [
+            self._curve(people[run : run + 1], generated[run : run + 1]).best for run in range(len(people))
+        ]
+        spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else math.nan
+        return {"n": len(found.generated.T), "real": len(found.people.T), "spread": spread}
+
+    def scores_without(self, tally: Points, blocks: Ints) -> Floats:
+        """The same clusters with fewer points in them; how far clusterings differ stands beside the value."""
+        found = self._clustered(tally)
+        of_people = tally.people.blocks(blocks)[: self.sample]
+        of_generated = tally.generated.blocks(blocks)[: self.sample]
+        scores = []
+        for block in range(int(blocks.max()) + 1):
+            stays = _Labels(found.people[:, of_people != block], found.generated[:, of_generated != block])
+            scores.append(self._curve(*self._shares(stays)).best)
+        return np.array(scores)
+
+    def _clustered(self, tally: Points) -> "_Labels":
+        """The cluster of each point in each run."""
+        people, generated = (cloud.points[: self.sample] for cloud in (tally.people, tally.generated))
+        if not (len(people) and len(generated)):
+            return _Labels(np.zeros((0, len(people)), np.int64), np.zeros((0, len(generated)), np.int64))
+        points = np.concatenate([people, generated])
+        runs = np.stack(
+            [
+                clustered(points, self.clusters, np.random.default_rng([self.seed, run]))
+                for run in range(self.runs)
+            ]
+        )
+        return _Labels(runs[:, : len(people)], runs[:, len(people) :])
+
+    def _shares(self, labels: "_Labels") -> tuple[Floats, Floats]:
+        """The share of people's points and of the system's that each cluster has in each run."""
+        people, generated = (self._shares_of(side) for side in labels)
+        return people, generated
+
+    def _shares_of(self, side: Ints) -> Floats:
+        if not len(side):
+            return np.full((1, self.clusters), math.nan)
+        counts = np.stack([np.bincount(run, minlength=self.clusters) for run in side])
+        return ratio(counts.astype(float), counts.sum(axis=1)[:, None])
+
+    def _curve(self, people: Floats, generated: Floats) -> Curve:
+        """Averaged over runs."""
+        slopes = np.tan(np.arange(1, self.angles + 1) / (self.angles + 1) * math.pi / 2)[:, None]
+        precision = np.mean(
+            [np.minimum(slopes * real, own).sum(axis=1) for real, own in zip(people, generated, strict=True)],
+            axis=0,
+        )
+        return Curve(np.minimum(precision, 1), np.minimum(precision / slopes[:, 0], 1))
+
+
+class _Labels(NamedTuple):
+    """The cluster of each point in each run (runs, points)."""
+
+    people: Ints
+    generated: Ints
