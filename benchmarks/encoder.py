@@ -4,10 +4,10 @@
     python benchmarks/encoder.py [--device cuda] [--dtype bfloat16] [--peer FOLDER] [--model FOLDER]
 
 Both sides have the same weights, start from strings in memory and end with precision, recall and F of each
-pair, which must be equal: ours is `TransformerEncoder.encode_tokens` and the greedy matching below, theirs
-the function that all of bert-score's entries call. The pairs are the rated ones with references of the rated
-corpora (DIALOSCOPE_CORPORA), or synthetic ones of the same lengths. Rounds of the two alternate, and the
-fastest of each counts.
+pair, which must be equal: ours is `TransformerEncoder.encode_tokens` and the matching of the metric
+`bertscore`, theirs the function that all of bert-score's entries call. The pairs are the rated ones with
+references of the rated corpora (DIALOSCOPE_CORPORA), or synthetic ones of the same lengths. Rounds of the two
+alternate, and the fastest of each counts.
 
 In a padded batch bert-score takes a padded place for a token with cosine 0, so that a token which is like
 none of the other side gets 0 instead of something below; pairs that differ by this are scored by it again,
@@ -22,7 +22,6 @@ import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from importlib.util import find_spec
 from types import ModuleType
 from typing import NamedTuple
@@ -31,16 +30,15 @@ import numpy as np
 import torch
 from lexical import Pair, load_pairs  # the benchmark beside this one
 
-from dialoscope.backends import TokenVectors
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.models import model_folder
+from dialoscope.metrics.matching import Couple, Matches, matched, scores
 
 BARS = {"cpu": 1.6, "cuda": 8.0}
 MOST_MEMORY = 1.5
 """GB resident on a processor, of which half is torch itself."""
 NEAR = {"float32": 1e-4, "bfloat16": 1e-2, "float16": 1e-2}
 DOUBTFUL = 1e-5
-PAIRS_AT_ONCE = {"cpu": 64, "cuda": 1024}
 
 
 def main() -> None:
@@ -140,77 +138,12 @@ def on_gpu(encoder: TransformerEncoder) -> bool:
 
 
 def our_scores(encoder: TransformerEncoder, pairs: list[Pair]) -> np.ndarray:
-    found = encoder.encode_tokens([text for pair in pairs for text in pair])
-    ends = {int(found[0].ids[0]), int(found[0].ids[-1])}
-    return greedy_matches(found[::2], found[1::2], ends, encoder.device)
-
-
-@torch.inference_mode()
-def greedy_matches(
-    replies: Sequence[TokenVectors], references: Sequence[TokenVectors], unweighted: set[int], device: str
-) -> np.ndarray:
-    """Precision, recall and F of each pair, (pairs, 3): the mean of the tokens' best cosines beyond.
-
-    Unweighted tokens can be matched, but do not count; without any that counts the scores are undefined.
-    """
-    column = Column.of([*replies, *references], unweighted, device)
-    lengths = [max(len(one.ids), len(other.ids)) for one, other in zip(replies, references, strict=True)]
-    order = np.argsort(lengths, kind="stable")
-    scores = np.empty((len(replies), 3))
-    at_once = PAIRS_AT_ONCE["cuda" if device.startswith("cuda") else "cpu"]
-    for begin in range(0, len(order), at_once):
-        some = order[begin : begin + at_once]
-        scores[some] = _matched(column.padded(some), column.padded(some + len(replies))).cpu().numpy()
-    return scores
-
-
-class Padded(NamedTuple):
-    """Some texts as one block."""
-
-    vectors: torch.Tensor  # (texts, tokens, dims)
-    real: torch.Tensor  # (texts, tokens)
-    weights: torch.Tensor  # (texts, tokens), those of a text add up to 1
-
-
-class Column(NamedTuple):
-    """The token vectors of many texts of length 1 each, one after the other, those of equal texts once."""
-
-    vectors: torch.Tensor  # (tokens, dims)
-    counts: torch.Tensor  # (tokens,), 1 for a token with a weight
-    begins: torch.Tensor  # (texts,)
-    lengths: torch.Tensor  # (texts,)
-
-    @classmethod
-    def of(cls, texts: Sequence[TokenVectors], unweighted: set[int], device: str) -> "Column":
-        """The vectors of these texts."""
-        once = {id(text.vectors): text for text in texts}
-        begins = dict(zip(once, np.cumsum([0, *(len(text.ids) for text in once.values())]), strict=False))
-        vectors = torch.from_numpy(np.concatenate([text.vectors for text in once.values()])).to(device)
-        ids = np.concatenate([text.ids for text in once.values()])
-        return cls(
-            vectors / vectors.norm(dim=1, keepdim=True),
-            torch.from_numpy(~np.isin(ids, list(unweighted))).to(device, torch.float32),
-            torch.tensor([int(begins[id(text.vectors)]) for text in texts], device=device),
-            torch.tensor([len(text.ids) for text in texts], device=device),
-        )
-
-    def padded(self, places: np.ndarray) -> Padded:
-        """The texts at these places."""
-        which = torch.from_numpy(places).to(self.begins.device)
-        lengths = self.lengths[which][:, None]
-        step = torch.arange(int(lengths.max()), device=lengths.device)
-        real = step < lengths
-        tokens = self.begins[which][:, None] + torch.minimum(step, lengths - 1)
-        weights = self.counts[tokens] * real
-        return Padded(self.vectors[tokens], real, weights / weights.sum(1, keepdim=True))
-
-
-def _matched(replies: Padded, references: Padded) -> torch.Tensor:
-    alike = torch.bmm(replies.vectors, references.vectors.transpose(1, 2))
-    precision = alike.masked_fill(~references.real[:, None], -1).amax(2)
-    recall = alike.masked_fill_(~replies.real[:, :, None], -1).amax(1)
-    precision, recall = (precision * replies.weights).sum(1), (recall * references.weights).sum(1)
-    return torch.stack([precision, recall, 2 * precision * recall / (precision + recall)], 1)
+    """As the metric works them out, without looking into the score cache or writing to it."""
+    couples = [Couple("", ""), *(Couple(*pair) for pair in pairs)]  # the first shows the tokens around a text
+    found = dict(matched(encoder, couples, range(len(couples))))
+    matches = Matches.of([found[place] for place in range(len(couples))])
+    special = matches.ids[: matches.lengths[0]]
+    return np.stack(scores(matches, special, np.ones(len(matches.ids))), axis=1)[1:]
 
 
 class Peer:

@@ -1,0 +1,178 @@
+"""BERTScore (Zhang et al., 2020, https://arxiv.org/abs/1904.09675)."""
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.backends import Backend, Encoder
+from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import AdditiveMetric, Bounds, ratio
+from dialoscope.metrics.baseline import Baseline
+from dialoscope.metrics.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
+from dialoscope.metrics.matching import Couple, Matches, remembered_matches, scores
+from dialoscope.tally import Floats, Ints, Sums
+from dialoscope.text import Batch
+
+_PARTS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class Bertscore(AdditiveMetric[Sums]):
+    """How like the tokens of a reply are to those of a reference, each to the most like, for an encoder."""
+
+    name = "bertscore"
+    version = 1
+    paper = "https://arxiv.org/abs/1904.09675"
+    needs = frozenset({"references"})
+    higher_is_better = True
+    tally = Sums
+    at_once = True
+    paths = frozenset({"idf", "baseline"})
+
+    encoder: Encoder = TransformerEncoder()
+    """Whose vectors of tokens are compared; encoder.layer says after which layer."""
+    part: Literal["f1", "precision", "recall"] = "f1"
+    idf: str = "none"
+    """Whether rare tokens weigh more: by the references of the system's replies, or by a file of texts."""
+    baseline: str = ""
+    """A file that says what unrelated texts score, in bert-score's form; that becomes 0, and 1 stays 1."""
+    leading_space: bool = True
+    """Whether the first word is read as one within a text, which it is to vocabularies of byte pairs then."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.idf:
+            raise MetricError("bertscore: idf is empty; it must be none, references, or a file of texts.")
+        if self.baseline and getattr(self.encoder, "layer", -1) < 0:
+            raise MetricError(
+                "bertscore: a baseline is that of one layer. Say which is used, counted from 0 (the "
+                "embeddings): encoder.layer=6."
+            )
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of a cosine; how far below 0 a baseline moves them, its file says."""
+        return Bounds(-math.inf if self.baseline else -1, 1)
+
+    @property
+    def of_each_alone(self) -> bool:
+        """Whether a reply has the same number among any others of its system.
+
+        The weights of tokens come from all of the system's references where `idf` says so: measuring some of
+        its replies is another measurement then. Order and other systems never show.
+        """
+        return self.idf != "references"
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The encoder, and the files that a number depends on."""
+        corpus = () if self.idf in ("none", "references") else (Sentences(self.idf),)
+        return self.encoder, *corpus, *((Baseline(self.baseline),) if self.baseline else ())
+
+    @property
+    def statistics(self) -> Hashable:
+        """All three parts of a reply's score, whichever is asked for."""
+        return replace(self, part="f1")
+
+    def measure(self, batch: Batch) -> Sums:
+        """Precision, recall and F, each with the reference that is best for it; undefined without any."""
+        level = self._level()  # a file that cannot be read is told before a model loads
+        compared = batch.once(
+            (Bertscore, self.encoder, self.leading_space),
+            lambda: _compare(batch, self.encoder, self._as_read),
+        )
+        best = np.full((len(batch), len(_PARTS)), math.nan)
+        np.fmax.at(best, compared.owner, self._each(batch, compared))
+        return Sums((best - level) / (1 - level))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """The part that is asked for."""
+        return np.asarray(tally.rows[:, _PARTS.index(self.part)], float)
+
+    def defined(self, tally: Sums) -> NDArray[np.bool_]:
+        """Those with a number."""
+        return ~np.isnan(self.score_each(tally))
+
+    def rows(self, tally: Sums) -> Floats:
+        """The number, and whether there is one."""
+        defined = self.defined(tally)
+        return np.stack([np.where(defined, self.score_each(tally), 0.0), defined.astype(float)], axis=1)
+
+    def finish(self, sums: Floats) -> Floats:
+        """The mean of those that are defined; undefined when there are none."""
+        return ratio(sums[:, 0], sums[:, 1])
+
+    def _level(self) -> Floats:
+        """What becomes 0, in each part."""
+        layer = getattr(self.encoder, "layer", -1)
+        return np.array(Baseline(self.baseline).level(layer) if self.baseline else [0.0] * len(_PARTS))
+
+    def _as_read(self, text: str) -> str:
+        text = text.strip()
+        return f" {text}" if text and self.leading_space else text
+
+    def _each(self, batch: Batch, compared: "_Compared") -> Floats:
+        """All parts for each reply with each of its references."""
+        if self.idf == "references":
+            return _weighted_by_system(batch, compared)
+        ids = compared.matches.ids
+        if self.idf == "none":
+            return compared.scores(np.ones(len(ids)))
+        return compared.scores(
+            corpus_frequencies(self.encoder, Sentences(self.idf), self._as_read).weights(ids)
+        )
+
+
+class _Compared(NamedTuple):
+    """Replies with their references, and how the tokens of each two texts match; equal ones once."""
+
+    owner: Ints
+    """The reply."""
+    couple: Ints
+    """Where it and its reference stand among the matches."""
+    matches: Matches
+    special: Ints
+    """Tokens that the encoder puts around every text."""
+
+    def scores(self, weights: Floats) -> Floats:
+        """Precision, recall and F of each, (comparisons, 3), from the weights of all tokens."""
+        return np.stack(scores(self.matches, self.special, weights), axis=1)[self.couple]
+
+    def of(self, chosen: NDArray[np.bool_]) -> "_Compared":
+        """Some of them, with no more matches than they need."""
+        needed, couple = np.unique(self.couple[chosen], return_inverse=True)
+        return _Compared(self.owner[chosen], couple, self.matches.take(needed), self.special)
+
+
+def _compare(batch: Batch, encoder: Encoder, read_as: Callable[[str], str]) -> _Compared:
+    numbers = {Couple("", ""): 0}  # whose tokens are those around every text
+    owner, couple = [], []
+    for place, example in enumerate(batch):
+        reply = read_as(example.response)
+        for reference in example.references:
+            owner.append(place)
+            couple.append(numbers.setdefault(Couple(reply, read_as(reference)), len(numbers)))
+    matches = remembered_matches(encoder, list(numbers) if owner else [])
+    special = matches.ids[: matches.lengths[:1].sum()]
+    return _Compared(np.array(owner, np.int64), np.array(couple, np.int64), matches, special)
+
+
+def _weighted_by_system(batch: Batch, compared: _Compared) -> Floats:
+    """With the weights that follow from the references of all replies of the same system."""
+    systems = np.unique([example.system for example in batch], return_inverse=True)[1][compared.owner]
+    found = np.empty((len(compared.owner), len(_PARTS)))
+    for system in np.unique(systems):
+        own = compared.of(systems == system)
+        found[systems == system] = own.scores(_reference_frequencies(own).weights(own.matches.ids))
+    return found
+
+
+def _reference_frequencies(compared: _Compared) -> Frequencies:
+    """Each reference of each reply is a text, so that one of several replies counts several times."""
+    matches, there = compared.matches, compared.matches.is_reference
+    return frequencies(matches.ids[there], matches.owner[there], np.bincount(compared.couple))
