@@ -86,6 +86,6 @@ def test_nlg_eval_s_own_example(name):
 
 
 def test_the_cases_differ_so_that_each_is_seen():
-    scores = [case["system"] for case in GOLDEN["cases"]]
-    assert len(set(scores)) == len(scores)
+    scores = [case["system"] for case in GOLDEN["cases"] if case["settings"]["tokenizer"] != "word_tokenize"]
+    assert len(set(scores)) == len(scores) == 12
     assert any(value is None for case in GOLDEN["cases"] for value in case["replies"].values())
