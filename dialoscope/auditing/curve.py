@@ -13,7 +13,7 @@ SURE = 0.05
 """A change is no chance if its p is below."""
 
 Shape = Literal["falls", "rises", "flat", "uneven", "undefined"]
-Verdict = Literal["sees", "uneven", "blind", "fooled", "undefined", "untested", "–"]
+Verdict = Literal["sees", "uneven", "unsure", "blind", "fooled", "undefined", "untested", "–"]
 
 
 class Point(NamedTuple):
@@ -88,8 +88,10 @@ class Curve:
             return "undefined"
         if self.higher_is_better is None:
             return "–"
-        if self.shape == "flat" or self.p >= SURE:
+        if self.shape == "flat":
             return "blind"
+        if self.p >= SURE:
+            return "unsure"
         if self._step(first, last) == -self._bad:
             return "fooled"
         return "uneven" if self.shape == "uneven" else "sees"

@@ -21,6 +21,7 @@ _TOLD: Mapping[str, str] = MappingProxyType(
     {
         "sees": "sees",
         "uneven": "uneven with",
+        "unsure": "unsure of",
         "blind": "blind to",
         "fooled": "fooled by",
         "undefined": "undefined with",
@@ -117,7 +118,7 @@ class Audit:
         return [
             self.about,
             "sees: worse at the end, never better on the way; uneven: worse at the end, better on the way; "
-            "fooled: better at the end; blind: flat, or the ends differ by no more than chance "
+            "fooled: better at the end; blind: flat; unsure: the ends differ by no more than chance "
             f"(p ≥ {SURE:g}, paired test, not corrected for the number of tests).",
             "worse: steps at which the value got worse; Spearman: of ratio and badness; "
             "change: from the first value to the last.",

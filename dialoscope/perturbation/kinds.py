@@ -65,13 +65,14 @@ def exchanges(replies: Sequence[str], by: Random) -> list[tuple[int, ...]]:
     pairs = reordered([(ranked[place], ranked[place + half]) for place in range(half)], by)
     if len(ranked) % 2 == 0:
         return list(pairs)
-    odd = ranked[-1]
-    host = next((pair for pair in pairs if _all_differ(replies, (*pair, odd))), pairs[-1])
-    return [*(pair for pair in pairs if pair != host), (*host, odd)]
+    third = ranked[-1]
+    host = min(pairs, key=lambda pair: _equal(replies, (*pair, third)) - _equal(replies, pair))
+    return [*(pair for pair in pairs if pair != host), (*host, third)]
 
 
-def _all_differ(replies: Sequence[str], places: tuple[int, ...]) -> bool:
-    return len({replies[place] for place in places}) == len(places)
+def _equal(replies: Sequence[str], cycle: tuple[int, ...]) -> int:
+    """How many of a cycle would take a text equal to their own."""
+    return sum(replies[place] == replies[cycle[turn - 1]] for turn, place in enumerate(cycle))
 
 
 def _with_noise(words: Sequence[str], others: Sequence[str], by: Random) -> list[str]:
