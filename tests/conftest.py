@@ -43,6 +43,12 @@ def smollm2() -> Path:
 
 
 @pytest.fixture(scope="session")
+def minilm() -> Path:
+    """Where the default encoder is."""
+    return _fetched("minilm")
+
+
+@pytest.fixture(scope="session")
 def glove() -> Path:
     """Where the default word vectors are."""
     return _fetched("glove-50d")

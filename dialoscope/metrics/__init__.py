@@ -102,7 +102,7 @@ def metrics(text: str) -> list[Metric[Any]]:
         for key, value in settings.items()
         if not is_kind(hints.get(key.partition(".")[0]))
     ]
-    models = _models({**preset, **settings}, chosen)
+    models = _models(settings, preset, chosen)
     return [chosen(**{**preset, **models, **dict(choice)}) for choice in product(*options)]
 
 
@@ -111,13 +111,15 @@ def _words(chosen: type[Metric[Any]], key: str, value: str) -> list[str]:
     return [value] if key in chosen.paths else value.split("/")
 
 
-def _models(settings: Mapping[str, Any], chosen: type[Metric[Any]]) -> dict[str, Any]:
+def _models(
+    settings: Mapping[str, str], preset: Mapping[str, Any], chosen: type[Metric[Any]]
+) -> dict[str, Any]:
     """The models among the settings; `lm=gpt2,lm.window=512` sets one and something of its own."""
     found: dict[str, Any] = {}
     for name, kind in setting_types(chosen).items():
         own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
         if is_kind(kind) and (name in settings or own):
-            usual = getattr(chosen, name)
+            usual = preset.get(name, getattr(chosen, name))  # a variant may want its model in another way
             model = settings.get(name, usual)
             model = described(kind, model, like=usual) if isinstance(model, str) else model
             found[name] = _set(chosen, name, model, own)

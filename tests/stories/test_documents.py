@@ -14,6 +14,13 @@ from tests.conftest import ROOT
 
 PAGES = [*(f"docs/metrics/{name}.md" for name in METRICS), "docs/metrics/tokenizers.md"]
 
+_ASSETS = {
+    "meteor": "wordnet",
+    "likelihood": "smollm2",
+    **dict.fromkeys(("average", "extrema", "greedy"), "glove"),
+    **dict.fromkeys(("bertscore", "fbd", "prd", "normality"), "minilm"),
+}
+
 
 def blocks(path: str, language: str) -> list[str]:
     text = (ROOT / path).read_text(encoding="utf-8")
@@ -23,7 +30,7 @@ def blocks(path: str, language: str) -> list[str]:
 @pytest.mark.parametrize("path", ["README.md", "docs/metrics/README.md", *PAGES])
 def test_what_a_document_shows_is_what_its_commands_print(path, request):
     text = (ROOT / path).read_text(encoding="utf-8")
-    for metric, asset in (("meteor", "wordnet"), ("likelihood", "smollm2")):
+    for metric, asset in _ASSETS.items():
         if f"-m {metric}" in text:
             request.getfixturevalue(asset)  # so that fetching it is not among what the command prints
     assert documents.renewed(text) == text, "run: python scripts/documents.py"

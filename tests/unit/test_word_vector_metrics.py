@@ -280,6 +280,7 @@ def test_three_metrics_look_each_word_up_once():
         (":vectors=word2vec-300d,vectors.case=as-is", StaticVectors("word2vec-300d", case="as-is")),
         (":vectors.case=lower", StaticVectors(case="lower")),
         (":variant=nlg-eval", StaticVectors(case="as-is")),
+        (":variant=nlg-eval,vectors=a/x.txt", StaticVectors("a/x.txt", case="as-is")),
         (":variant=fbd", StaticVectors(case="as-is")),
         (":variant=fbd,vectors=fake", FakeWordVectors()),
     ],
