@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,7 +160,7 @@ class Audit:
 def _row(one: Curve) -> list[str]:
     worse = "–" if one.worse is None else f"{one.worse}/{len(one.steps)}"
     spearman = "–" if math.isnan(one.spearman) else f"{one.spearman:.2f}"
-    change = "–" if math.isnan(one.change) else f"{100 * one.change:+.0f} %".replace("+0 ", "0 ")
+    change = "–" if math.isnan(one.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * one.change:+.0f} %")
     values = [number(point.value) for point in one.points]
     return [printable(one.metric), one.perturbation, *values, one.shape, worse, spearman, change, one.verdict]
 

@@ -19,6 +19,9 @@ from dialoscope.records import Example
 from dialoscope.results import Result
 from dialoscope.scoring import evaluate
 
+ROUNDING = 1e-6
+"""How far apart two values may be within one run though nothing differs: less than from one run to another."""
+
 
 def audit(
     replies: RowSource | Iterable[Example],
@@ -96,7 +99,7 @@ def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
                 for ratio, cell in cells.items()
             ),
             higher_is_better=one.higher_is_better,
-            tolerance=one.tolerance,
+            tolerance=min(one.tolerance, ROUNDING),
             p=_p(made, result, one, perturbation, by.draws),
             signature=one.signature,
         )

@@ -434,6 +434,20 @@ def test_few_contexts_are_judged_by_their_values_alone():
     assert not math.isnan(ds.audit(examples(TEA[:6]), "bleu-1").curve("bleu-1", "generic").p)
 
 
+@pytest.mark.parametrize(("last", "shown"), [(9.0, "-10 %"), (10.01, "0 %"), (9.99, "0 %"), (30.0, "+200 %")])
+def test_changes_are_shown_in_per_cent(last, shown):
+    found = ds.audit(examples(TEA), "words")
+    row = ds.Audit(found.result, (curve(10, last),), found.about).grid()[1]
+    assert row[-2] == shown
+
+
+def test_what_is_rounding_is_judged_within_the_run():
+    """A number may come out otherwise another day by more than two systems of one run differ by rounding."""
+    found = ds.audit(examples(TEA), "likelihood:lm=fake", perturbations="noise", ratios=(0, 1))
+    assert found.curves[0].tolerance == 1e-6 < ds.metric("likelihood:lm=fake").tolerance
+    assert ds.audit(examples(TEA), "words").curves[0].tolerance == 1e-9
+
+
 def test_hostile_names_are_escaped_where_they_are_shown():
     found = ds.audit(examples(TEA), "words")
     odd = Curve("bad\x1b[2J|", "noise", found.curves[0].points, None, 0, math.nan, "x")
