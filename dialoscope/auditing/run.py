@@ -20,7 +20,7 @@ from dialoscope.results import Result
 from dialoscope.scoring import evaluate
 
 ROUNDING = 1e-6
-"""How far apart two values may be within one run though nothing differs: less than from one run to another."""
+"""How far apart two values of one run may be though nothing differs: less than from one run to another."""
 
 
 def audit(
