@@ -20,7 +20,8 @@ TABLE = "dialoscope metrics --markdown"
 
 def main() -> None:
     """Rewrite every document."""
-    for path in [*sorted((ROOT / "docs" / "metrics").glob("*.md")), ROOT / "README.md"]:
+    pages = (ROOT / "docs" / "audit.md", ROOT / "README.md")
+    for path in [*sorted((ROOT / "docs" / "metrics").glob("*.md")), *pages]:
         text = path.read_text(encoding="utf-8")
         path.write_text(renewed(text), encoding="utf-8")
 

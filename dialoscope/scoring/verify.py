@@ -13,6 +13,7 @@ from dialoscope.backends.memory import afresh
 from dialoscope.data import RowSource, read
 from dialoscope.errors import RunError
 from dialoscope.metrics import Metric
+from dialoscope.perturbation import Perturbed, Plan
 from dialoscope.results import Result, store
 from dialoscope.scoring.run import evaluate
 from dialoscope.tally import Floats
@@ -72,6 +73,7 @@ def _source(
     try:
         source = dict(old.provenance.source or {"on_error": "skip" if old.provenance.skipped else "stop"})
         paths, names = source.pop("paths", []), source.pop("names", ["system"])
+        perturbed = source.pop("perturbed", None)
         if data and len(data) == len(names) == 1 and source.get("system") is None:
             source["system"] = names[0]  # the file may be called otherwise by now
         arguments: dict[str, Any] = {**source, "replies": {**source.get("replies", {}), **replies}}
@@ -81,7 +83,8 @@ def _source(
                 f"{run} was not scored from files that can be read again. "
                 "Name its data with --data FILE and --replies SYSTEM=FILE (data=, replies=)."
             )
-        return read(*paths, **arguments)
+        found = read(*paths, **arguments)
+        return found if perturbed is None else Perturbed.of(found, Plan(**perturbed))
     except (TypeError, ValueError, AttributeError) as broken:
         raise RunError(f"{run} does not say where its data is ({broken}). Score the data again.") from broken
 

@@ -140,6 +140,29 @@ def test_the_run_behind_it_is_kept_with_how_it_was_made(sample, tmp_path, cli):
     assert cli("audit", sample, "-m", "words", "-p", "noise", "-o", run, "--overwrite")[0] == 0
 
 
+def test_an_audit_is_verified_by_perturbing_again(sample, tmp_path, cli):
+    data, run = tmp_path / "replies.jsonl", tmp_path / "run"
+    data.write_bytes(sample.read_bytes())
+    chosen = ("-m", "bleu-2", "-m", "distinct-1", "--seed", 3, "--against", "itself")
+    assert cli("audit", data, *chosen, "-o", run)[0] == 0
+    code, out, err = cli("verify", run)
+    assert (code, err) == (0, "")
+    assert "holds: 1890 numbers made again, all equal." in out
+    data.rename(tmp_path / "moved.jsonl")
+    assert cli("verify", run, "--data", tmp_path / "moved.jsonl")[0] == 0
+    changed = (tmp_path / "moved.jsonl").read_text().replace("heat is probably", "heat is never")
+    (tmp_path / "moved.jsonl").write_text(changed)
+    code, _, err = cli("verify", run, "--data", tmp_path / "moved.jsonl")
+    assert (code, "the data is not the same" in err) == (1, True)
+
+
+def test_an_audit_of_replies_in_memory_is_verified_with_their_file(sample, tmp_path, cli):
+    ds.audit(list(ds.read(sample)), "words").save(tmp_path / "run")
+    code, _, err = cli("verify", tmp_path / "run")
+    assert (code, "was not scored from files that can be read again" in err) == (2, True)
+    assert cli("verify", tmp_path / "run", "--data", sample)[0] == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
