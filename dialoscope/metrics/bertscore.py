@@ -19,6 +19,7 @@ from dialoscope.tally import Floats, Ints, Sums
 from dialoscope.text import Batch
 
 _PARTS = ("precision", "recall", "f1")
+_NO_FILE = ("none", "references")
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Bertscore(AdditiveMetric[Sums]):
     """Whether the first word is read as one within a text, which it is to vocabularies of byte pairs then."""
 
     def __post_init__(self) -> None:
+        for name in self.paths:
+            object.__setattr__(self, name, str(getattr(self, name)))  # a Path is plain enough
         super().__post_init__()
         if not self.idf:
             raise MetricError("bertscore: idf is empty; it must be none, references, or a file of texts.")
@@ -71,7 +74,7 @@ class Bertscore(AdditiveMetric[Sums]):
     @property
     def backends(self) -> tuple[Backend, ...]:
         """The encoder, and the files that a number depends on."""
-        corpus = () if self.idf in ("none", "references") else (Sentences(self.idf),)
+        corpus = () if self.idf in _NO_FILE else (Sentences(self.idf),)
         return self.encoder, *corpus, *((Baseline(self.baseline),) if self.baseline else ())
 
     @property
@@ -81,13 +84,18 @@ class Bertscore(AdditiveMetric[Sums]):
 
     def measure(self, batch: Batch) -> Sums:
         """Precision, recall and F, each with the reference that is best for it; undefined without any."""
-        level = self._level()  # a file that cannot be read is told before a model loads
+        level, corpus = self._level(), self._corpus()  # first, so that a wrong file is told at once
         compared = batch.once(
             (Bertscore, self.encoder, self.leading_space),
             lambda: _compare(batch, self.encoder, self._as_read),
         )
+        if self.idf == "references":
+            each = _weighted_by_system(batch, compared)
+        else:
+            ids = compared.matches.ids
+            each = compared.scores(corpus.weights(ids) if corpus else np.ones(len(ids)))
         best = np.full((len(batch), len(_PARTS)), math.nan)
-        np.fmax.at(best, compared.owner, self._each(batch, compared))
+        np.fmax.at(best, compared.owner, each)
         return Sums((best - level) / (1 - level))
 
     def score_each(self, tally: Sums) -> Floats:
@@ -112,20 +120,15 @@ class Bertscore(AdditiveMetric[Sums]):
         layer = getattr(self.encoder, "layer", -1)
         return np.array(Baseline(self.baseline).level(layer) if self.baseline else [0.0] * len(_PARTS))
 
+    def _corpus(self) -> Frequencies | None:
+        """How often tokens occur in the file that is named, if one is."""
+        if self.idf in _NO_FILE:
+            return None
+        return corpus_frequencies(self.encoder, Sentences(self.idf), self._as_read)
+
     def _as_read(self, text: str) -> str:
         text = text.strip()
         return f" {text}" if text and self.leading_space else text
-
-    def _each(self, batch: Batch, compared: "_Compared") -> Floats:
-        """All parts for each reply with each of its references."""
-        if self.idf == "references":
-            return _weighted_by_system(batch, compared)
-        ids = compared.matches.ids
-        if self.idf == "none":
-            return compared.scores(np.ones(len(ids)))
-        return compared.scores(
-            corpus_frequencies(self.encoder, Sentences(self.idf), self._as_read).weights(ids)
-        )
 
 
 class _Compared(NamedTuple):

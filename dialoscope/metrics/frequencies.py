@@ -15,7 +15,7 @@ from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.data import read
 from dialoscope.data.dialogues import EVERYBODY
-from dialoscope.errors import DataError, MetricError
+from dialoscope.errors import BackendError, DataError, MetricError
 from dialoscope.metrics.matching import in_chunks, text_size
 from dialoscope.printable import printable
 from dialoscope.signature import signature
@@ -34,7 +34,10 @@ class Sentences:
     @property
     def fingerprint(self) -> str:
         """A hash of what the file holds."""
-        return FileCorpus(self.file).fingerprint
+        try:
+            return FileCorpus(self.file).fingerprint
+        except BackendError as absent:
+            raise MetricError(f"idf must be none, references, or a file of texts. {absent}") from absent
 
     def texts(self) -> Iterator[str]:
         """Each line; of a row with references those, else its response; of a dialogue every turn."""

@@ -1,7 +1,8 @@
 """Greedy matching: each token of a text with the token of another text that is most like it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,11 +21,17 @@ Thing = TypeVar("Thing")
 VERSION = 1
 """Raised when the same vectors match otherwise than before: what the score cache knows is then not used."""
 
-AT_ONCE = 2**18
-"""Bytes of text whose vectors are in memory together: about 70,000 tokens, 100 MB at 384 dimensions."""
+AT_ONCE = 2**19
+"""Bytes of text whose vectors are in memory together: about 140,000 tokens, 200 MB at 384 dimensions."""
 
 _LONGEST = 2**12
 """Bytes that a longer text counts for, since no encoder reads all of it."""
+
+_TOGETHER = 256
+"""Replies to one reference that are matched together; everybody may have been asked the same."""
+
+_TINY = np.finfo(np.float32).tiny
+"""What the length of a vector is taken for where it has none, so that it is like no other."""
 
 
 class Couple(NamedTuple):
@@ -101,8 +108,7 @@ def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) 
         done += len(chunk)
         lacking = list(dict.fromkeys(text for group in chunk for text in group.texts if text not in known))
         known.update(zip(lacking, encoder.encode_tokens(lacking), strict=True))
-        for group in chunk:
-            yield from _matched_group(group, known)
+        yield from _matched_chunk(chunk, known)
         known = _kept({text: found for text, found in known.items() if last[text] >= done})
 
 
@@ -120,12 +126,15 @@ class _Group(NamedTuple):
 
 def _groups(couples: Sequence[Couple], places: Iterable[int]) -> list[_Group]:
     """By reference, as each first comes: references of one reply stay near each other."""
-    groups: dict[str, _Group] = {}
+    groups: dict[tuple[str, int], _Group] = {}
+    replies: Counter[str] = Counter()
     for place in places:
         reply, reference = couples[place]
-        group = groups.setdefault(reference, _Group(reference, [], []))
+        number = replies[reference] // _TOGETHER
+        group = groups.setdefault((reference, number), _Group(reference, [], []))
         group.replies.append(reply)
         group.places.append(place)
+        replies[reference] += 1
     return list(groups.values())
 
 
@@ -151,43 +160,60 @@ def _kept(known: Mapping[str, TokenVectors]) -> dict[str, TokenVectors]:
     }
 
 
-def _matched_group(group: _Group, known: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
-    reference = known[group.reference]
-    replies = [known[reply] for reply in group.replies]
-    lengths = np.array([len(reply.ids) for reply in replies])
-    precise, recalled = _best_cosines([reply.vectors for reply in replies], lengths, reference.vectors)
-    begins = (np.cumsum(lengths) - lengths).tolist()
-    for place, reply, recall, begin in zip(group.places, replies, recalled, begins, strict=True):
-        cosines = np.concatenate([precise[begin : begin + len(reply.ids)], recall])
-        ids = np.concatenate([reply.ids, ~reference.ids], dtype=np.int32, casting="same_kind")
-        yield place, np.stack([ids, cosines.view(np.int32)])
+def _matched_chunk(chunk: Sequence[_Group], known: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
+    """All in one piece first, since a reply's few tokens are not worth arrays of their own."""
+    ids: list[Ints] = []
+    cosines: list[Vectors] = []
+    for group in chunk:
+        reference, replies = known[group.reference], [known[reply] for reply in group.replies]
+        marked = ~reference.ids
+        for reply in replies:
+            ids += reply.ids, marked
+        for best in _best_cosines(reference.vectors, [reply.vectors for reply in replies]):
+            cosines += best
+    tokens = np.empty((2, sum(map(len, ids))), np.int32)
+    np.concatenate(ids, out=tokens[0], casting="same_kind")
+    np.concatenate(cosines, out=tokens[1].view(np.float32))
+    ends = np.cumsum([len(one) + len(other) for one, other in zip(ids[::2], ids[1::2], strict=True)]).tolist()
+    places = [place for group in chunk for place in group.places]
+    for place, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
+        yield place, tokens[:, begin:end]
 
 
 class _Best(NamedTuple):
-    of_replies: Vectors  # (tokens of all replies,)
-    of_reference: Vectors  # (replies, tokens of the reference)
-
-
-def _best_cosines(replies: Sequence[Vectors], lengths: Ints, reference: Vectors) -> _Best:
     """The highest cosine of each token with any of the other side; 0 where that side has none."""
-    best = _Best(np.zeros(lengths.sum(), np.float32), np.zeros((len(replies), len(reference)), np.float32))
-    some = np.flatnonzero(lengths)
-    if len(some) and len(reference):
-        stacked = np.concatenate(replies)
-        cosines = stacked @ reference.T
-        # Scaled only now, since there are fewer cosines than numbers in the vectors.
-        cosines *= _inverse_norms(stacked)[:, None]
-        cosines *= _inverse_norms(reference)
-        starts = (np.cumsum(lengths) - lengths)[some]
-        np.max(cosines, axis=1, out=best.of_replies)
-        best.of_reference[some] = np.maximum.reduceat(cosines, starts, axis=0)
-    return best
+
+    of_reply: Vectors  # (tokens of the reply,)
+    of_reference: Vectors  # (tokens of the reference,)
 
 
-def _inverse_norms(vectors: Vectors) -> Vectors:
-    """1 over the length of each vector; 0 for one without length, which is then like no other."""
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    return np.asarray(np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0))
+def _best_cosines(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
+    """For each reply, itself and the reference."""
+    found = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
+    for reply in replies:
+        nothing = not (len(reply) and len(reference))
+        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(found)
+
+
+def _nothing(vectors: Vectors) -> Vectors:
+    return np.zeros(len(vectors), np.float32)
+
+
+def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
+    """The same where every text has a token."""
+    if not replies:
+        return
+    vectors = np.concatenate([reference, *replies])
+    cosines = vectors[len(reference) :] @ reference.T
+    # Scaled only now, since there are fewer cosines than numbers in the vectors.
+    scale = 1 / np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), _TINY)
+    cosines *= scale[len(reference) :, None]
+    cosines *= scale[: len(reference)]
+    ends = list(accumulate(map(len, replies)))
+    of_replies, starts = cosines.max(axis=1), [0, *ends[:-1]]
+    of_reference = np.maximum.reduceat(cosines, starts, axis=0)
+    for start, end, recalled in zip(starts, ends, of_reference, strict=True):
+        yield _Best(of_replies[start:end], recalled)
 
 
 class Scores(NamedTuple):

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.assets import locate
 from dialoscope.backends import TokenVectors
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.fake import FakeEncoder
-from dialoscope.errors import AssetError
 from dialoscope.metrics.matching import Couple, Matches, matched, scores
 from dialoscope.text import Batch
 
@@ -26,14 +24,6 @@ NEAR = 1e-5
 def replies() -> Batch:
     texts = [*json.loads((HERE / "texts.json").read_text(encoding="utf-8")), *GOLDEN["texts"]]
     return Batch([ds.Example(one["id"], "s", one["response"], (), tuple(one["references"])) for one in texts])
-
-
-@pytest.fixture(scope="module")
-def minilm() -> Path:
-    try:
-        return locate("minilm")
-    except AssetError as lacking:
-        pytest.skip(str(lacking))
 
 
 def metric(layer, idf, baseline, **more) -> ds.Bertscore:
