@@ -200,9 +200,7 @@ def _nothing(vectors: Vectors) -> Vectors:
 
 
 def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
-    """The same where every text has a token."""
-    if not replies:
-        return
+    """The same where every text has a token; not asked for anything where none has."""
     vectors = np.concatenate([reference, *replies])
     cosines = vectors[len(reference) :] @ reference.T
     # Scaled only now, since there are fewer cosines than numbers in the vectors.

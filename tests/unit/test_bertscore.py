@@ -19,7 +19,7 @@ from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.fake import FakeEncoder
 from dialoscope.backends.memory import kept
 from dialoscope.metrics import matching, metrics
-from dialoscope.metrics.baseline import Baseline
+from dialoscope.metrics.baseline import Baseline, _levels
 from dialoscope.metrics.frequencies import Sentences
 from dialoscope.metrics.matching import Couple, Matches, matched, scores
 from dialoscope.text import Batch
@@ -578,6 +578,8 @@ def test_a_wrong_baseline_is_told_before_a_model_is_asked(content, layer, compla
 def test_a_baseline_that_the_system_refuses_is_told(tmp_path):
     with pytest.raises(ds.BackendError, match=r"cannot be read: Is a directory\."):
         Baseline(str(tmp_path)).level(0)
+    with pytest.raises(ds.BackendError, match=r"gone cannot be read: No such file or directory\."):
+        _levels(str(tmp_path / "gone"), "its hash when it was still there")
 
 
 @pytest.mark.parametrize(
