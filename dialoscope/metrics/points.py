@@ -263,6 +263,8 @@ class Points:
     """The keys of the points of what people said, those of one reply after those of the other."""
     counts: Ints
     """How many of these each reply has."""
+    bare: Ints
+    """The key of the point of each reply's context with nothing said after it."""
     crowd: Crowd | None = None
     """What people said elsewhere, where a corpus stands for them."""
 
@@ -273,14 +275,16 @@ class Points:
         """Those of these replies; the table and the crowd are the same."""
         starts, counts = (np.cumsum(self.counts) - self.counts)[rows], self.counts[rows]
         real = self.real[ranges(starts, counts)]
-        return Points(self.table, self.reply[rows], self.item[rows], real, counts, self.crowd)
+        columns = self.reply[rows], self.item[rows], real, counts, self.bare[rows]
+        return Points(self.table, *columns, self.crowd)
 
     @classmethod
     def joined(cls, parts: Sequence["Points"]) -> "Points":
         """All replies, one part after the other; equal points are kept once."""
         if not parts:
             nothing = np.zeros(0, np.int64)
-            return cls(PointTable(nothing, np.zeros((0, 0), np.float32)), nothing, nothing, nothing, nothing)
+            table = PointTable(nothing, np.zeros((0, 0), np.float32))
+            return cls(table, nothing, nothing, nothing, nothing, nothing)
         if len(parts) == 1:
             return parts[0]
         return cls(
@@ -289,14 +293,23 @@ class Points:
             np.concatenate([part.item for part in parts]),
             np.concatenate([part.real for part in parts]),
             np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.bare for part in parts]),
             parts[0].crowd,
         )
 
     @cached_property
     def generated(self) -> TableCloud:
         """The points of the replies that have one."""
-        some = np.flatnonzero(self.reply != NONE)
-        return TableCloud.of(self.table, self.reply[some], self.item[some], some)
+        return self._cloud(self.reply)
+
+    @cached_property
+    def silent(self) -> TableCloud:
+        """The points that a system would have that says nothing."""
+        return self._cloud(self.bare)
+
+    def _cloud(self, keys: Ints) -> TableCloud:
+        some = np.flatnonzero(keys != NONE)
+        return TableCloud.of(self.table, keys[some], self.item[some], some)
 
     @cached_property
     def people(self) -> Cloud:
@@ -306,34 +319,36 @@ class Points:
 
 
 def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
-    """The points of replies and of their references, or of a corpus in place of these."""
+    """The points of replies, and of their references and bare contexts, or of a corpus in place of these."""
     crowd = Crowd.of(corpus, encoder, turns) if corpus else None
     known = [place for place, example in enumerate(batch) if example.context]
     examples = [batch[place] for place in known]
-    references = [() if corpus else example.references for example in examples]
     replies = [pair_of(example, example.response, turns) for example in examples]
-    real = [
-        pair_of(example, text, turns)
-        for example, texts in zip(examples, references, strict=True)
-        for text in texts
-    ]
-    keys = _keys([*replies, *real])
-    table = PointTable.encoded(dict(zip(keys.tolist(), [*replies, *real], strict=True)), encoder)
-    return _placed(table, crowd, batch, known, keys, [len(texts) for texts in references])
+    compared = () if corpus else examples
+    bare = [pair_of(example, "", turns) for example in compared]
+    real = [pair_of(example, text, turns) for example in compared for text in example.references]
+    pairs = [*replies, *bare, *real]
+    keys = _keys(pairs)
+    table = PointTable.encoded(dict(zip(keys.tolist(), pairs, strict=True)), encoder)
+    keys = np.where(np.isin(keys, table.keys[_defined(table)]), keys, NONE)
+    own, silent, people = np.split(keys, np.cumsum([len(replies), len(bare)]))
+    owner = np.repeat(known[: len(bare)], [len(example.references) for example in compared]).astype(np.int64)
+    return Points(
+        table,
+        _spread(own, known, len(batch)),
+        _spread(items_of(examples), known, len(batch)),
+        people[people != NONE],
+        np.bincount(owner[people != NONE], minlength=len(batch)).astype(np.int64),
+        _spread(silent, known[: len(bare)], len(batch)),
+        crowd,
+    )
 
 
-def _placed(
-    table: PointTable, crowd: Crowd | None, batch: Batch, known: list[int], keys: Ints, counts: list[int]
-) -> Points:
-    """Points at the replies they belong to; those of texts that the encoder has no vector for are dropped."""
-    reply, item, many = (np.zeros(len(batch), np.int64) for _ in range(3))
-    defined = np.isin(keys, table.keys[_defined(table)])
-    own, real = defined[: len(known)], defined[len(known) :]
-    reply[known] = np.where(own, keys[: len(known)], NONE)
-    item[known] = items_of([batch[place] for place in known])
-    owner = np.repeat(np.array(known, np.int64), counts)
-    many += np.bincount(owner[real], minlength=len(batch)).astype(np.int64)
-    return Points(table, reply, item, keys[len(known) :][real], many, crowd)
+def _spread(values: Ints, places: list[int], size: int) -> Ints:
+    """The values at their places, nothing at all others."""
+    spread = np.full(size, NONE, np.int64)
+    spread[places] = values
+    return spread
 
 
 def pair_of(example: Example, text: str, turns: int) -> Pair:

@@ -176,8 +176,8 @@ def _column(tally: Tally) -> pa.Array:
     if isinstance(tally, Points):
         starts = np.concatenate(([0], np.cumsum(tally.counts)))
         real = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(tally.real))
-        columns = {"reply": pa.array(tally.reply), "item": pa.array(tally.item), "real": real}
-        return pa.StructArray.from_arrays(list(columns.values()), list(columns))
+        columns = [pa.array(tally.reply), pa.array(tally.item), real, pa.array(tally.bare)]
+        return pa.StructArray.from_arrays(columns, ["reply", "item", "real", "bare"])
     raise TypeError(f"statistics of the kind {type(tally).__name__} cannot be saved")
 
 
@@ -195,19 +195,15 @@ def _write_points(work: Path, number: int, points: Points) -> None:
 
 
 def _points(folder: Path, number: int, column: pa.StructArray) -> Points:
-    """The points of a column, of which the table holds each different one in the order of their keys."""
-    reply, item, real = (column.field(name) for name in ("reply", "item", "real"))
-    counts = real.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-    keys, replies = real.flatten().to_numpy(zero_copy_only=False), reply.to_numpy(zero_copy_only=False)
-    crowd = folder / f"crowd-{number}.npz"
-    return Points(
-        PointTable.load(folder / f"points-{number}.npy"),
-        replies,
-        item.to_numpy(zero_copy_only=False),
-        keys,
-        counts,
-        Crowd.load(crowd) if crowd.is_file() else None,
+    reply, item, bare = (
+        column.field(name).to_numpy(zero_copy_only=False) for name in ("reply", "item", "bare")
     )
+    real = column.field("real")
+    counts = real.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    keys = real.flatten().to_numpy(zero_copy_only=False)
+    table = PointTable.load(folder / f"points-{number}.npy")
+    crowd = folder / f"crowd-{number}.npz"
+    return Points(table, reply, item, keys, counts, bare, Crowd.load(crowd) if crowd.is_file() else None)
 
 
 def _tally(folder: Path, entry: Mapping[str, Any], replies: pa.Table, statistics: pa.Table) -> Tally:

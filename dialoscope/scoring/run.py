@@ -233,7 +233,8 @@ def _compared_with(metrics: Sequence[Metric[Any]], real: str) -> list[Metric[Any
         raise MetricError(
             "--real (real=) is for metrics that compare a system with people, such as fbd and prd."
         )
-    return [replace(one, real=real) if one in able else one for one in metrics]  # type: ignore[type-var]
+    chosen: dict[str, Any] = {"real": real}
+    return [replace(one, **chosen) if one in able else one for one in metrics]
 
 
 def _measure_all(
