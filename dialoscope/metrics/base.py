@@ -229,6 +229,9 @@ class MeanMetric(AdditiveMetric[Values]):
 class PoolMetric(Metric[T]):
     """A metric of everything that a system said, taken together."""
 
+    most_blocks: ClassVar[int] = 50
+    """How many blocks are left out in turn for an interval; fewer where it takes long."""
+
     @abstractmethod
     def scores_without(self, tally: T, blocks: Ints) -> Floats:
         """The number with the replies of each block left out in turn; blocks are numbered from 0."""

@@ -23,6 +23,7 @@ class DistributionMetric(PoolMetric[Points]):
     of_replies = False
     at_once = True
     tally = Points
+    most_blocks = 20
 
     encoder: Encoder = TransformerEncoder(pooling="first")
     """What gives a context and a reply, read together, a point; `encoder.pooling` is first, mean or max."""

@@ -10,8 +10,15 @@ import numpy as np
 
 from dialoscope.metrics.base import Bounds
 from dialoscope.metrics.distribution import DistributionMetric
-from dialoscope.metrics.frechet import debiased, debiased_from_halves, frechet
-from dialoscope.metrics.points import Points, whole
+from dialoscope.metrics.frechet import (
+    debiased,
+    debiased_from_halves,
+    debiased_without,
+    frechet,
+    frechet_without,
+    split_half,
+)
+from dialoscope.metrics.points import Cloud, Points, whole
 from dialoscope.tally import Floats, Ints
 
 
@@ -43,20 +50,55 @@ class Fbd(DistributionMetric):
         return (replace(self, estimator="debiased"),) if self.estimator == "plain" else ()
 
     def score(self, tally: Points) -> float:
-        """Undefined for fewer than two points on a side (debiased: four)."""
+        """Undefined for fewer than two points on a side (debiased: for fewer than eight)."""
         people, generated = tally.people, tally.generated
-        squared = self.mean_term == "squared"
         if self.estimator == "plain":
-            return frechet(whole(people), whole(generated), squared=squared)
-        if people.held and generated.held:
-            sides = people.points, generated.points, people.items, generated.items
-            return debiased(*sides, squared=squared, seed=self.seed)
-        return debiased_from_halves(people.halves, generated.halves, squared=squared)
+            return self._plain(people, generated)
+        if tally.crowd:
+            return self._true(people, generated)
+        return self._plain(people, generated) - self._common(tally)
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
-        """The same from fewer points."""
-        rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
-        return np.array([self.score(tally.take(some)) for some in rows])
+        """The same from fewer points; what is taken away from all systems alike stays what it is."""
+        people, generated = tally.people, tally.generated
+        if not (people.held and generated.held):
+            rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
+            return np.array([self.score(tally.take(some)) for some in rows])
+        if self.estimator == "plain":
+            return self._plain_without(people, generated, blocks)
+        if tally.crowd:
+            return self._true_without(people, generated, blocks)
+        return self._plain_without(people, generated, blocks) - self._common(tally)
+
+    def _common(self, tally: Points) -> float:
+        """The bias that a system has on these contexts whatever it says: that of saying nothing.
+
+        Real and generated points share their contexts, and how much of a point its context settles is what
+        plain values of such samples mostly tell of a system. Halves without common contexts lose it.
+        """
+        return self._plain(tally.people, tally.silent) - self._true(tally.people, tally.silent)
+
+    def _plain(self, people: Cloud, others: Cloud) -> float:
+        return frechet(whole(people), whole(others), squared=self._squared)
+
+    def _true(self, people: Cloud, others: Cloud) -> float:
+        if not (people.held and others.held):
+            return debiased_from_halves(people.halves, others.halves, squared=self._squared)
+        sides = people.points, others.points, people.items, others.items
+        return debiased(*sides, squared=self._squared, seed=self.seed)
+
+    def _plain_without(self, people: Cloud, others: Cloud, blocks: Ints) -> Floats:
+        left_out = people.blocks(blocks), others.blocks(blocks)
+        return frechet_without(people.points, others.points, *left_out, squared=self._squared)
+
+    def _true_without(self, people: Cloud, others: Cloud, blocks: Ints) -> Floats:
+        sides = people.points, others.points, people.items, others.items
+        left_out = people.blocks(blocks), others.blocks(blocks)
+        return debiased_without(*sides, *left_out, squared=self._squared, seed=self.seed)
+
+    @property
+    def _squared(self) -> bool:
+        return self.mean_term == "squared"
 
     def caution(self, tally: Points) -> str:
         """With fewer points than dimensions the plain value is mostly bias."""
@@ -70,10 +112,14 @@ class Fbd(DistributionMetric):
         )
 
     def beside(self, tally: Points) -> Mapping[str, float]:
-        """How many points there are, and how far apart two halves of what people said are."""
+        """From how many points it is, and how far off halves of people's own are, and saying nothing."""
         people = tally.people
         sizes = {"n": float(tally.generated.count), "real": float(people.count)}
         if self.estimator == "debiased":
             return sizes
-        null = frechet(*people.halves, squared=self.mean_term == "squared")
-        return {**sizes, "null": null}
+        null = split_half(people.points, people.items, squared=self._squared, seed=self.seed)
+        return {
+            **sizes,
+            "null": null,
+            **({} if tally.crowd else {"silence": self._plain(people, tally.silent)}),
+        }

@@ -121,4 +121,5 @@ def _jackknife_interval(side: Side, one: PoolMetric[Any], seed: int, confidence:
 
 def _most_blocks(one: Metric[Any], replies: int) -> int:
     """How many blocks to resample: a jackknife counts everything for each, so that many replies get fewer."""
-    return MOST_BLOCKS if isinstance(one, AdditiveMetric) else max(10, min(50, 1_000_000 // max(1, replies)))
+    most = getattr(one, "most_blocks", MOST_BLOCKS)
+    return most if isinstance(one, AdditiveMetric) else max(10, min(most, 1_000_000 // max(1, replies)))
