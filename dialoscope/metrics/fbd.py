@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds
 from dialoscope.metrics.distribution import DistributionMetric
 from dialoscope.metrics.frechet import (
@@ -38,6 +39,11 @@ class Fbd(DistributionMetric):
     """The distance of the means, squared (the Fréchet distance), or as it is (the formula in the paper)."""
     seed: int = 0
     """For the halves that the debiased estimate and the null are made from."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.seed < 0:
+            raise MetricError("fbd: seed must be 0 or more.")
 
     @property
     def bounds(self) -> Bounds:

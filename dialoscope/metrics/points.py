@@ -5,13 +5,16 @@ comes from their moments, or from a sample of them that is the same in whatever 
 """
 
 import io
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import chain
 from operator import add
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,12 +74,13 @@ class PointTable:
 
     keys: Ints
     """Ascending, and all different."""
-    held: Vectors | None
-    """(points, dims) where they are few."""
-    file: IO[bytes] | None = None
-    """Where they lie if not: an npy file."""
-    offset: int = 0
-    dims: int = 0
+    held: "Vectors | VectorFile"
+    """(points, dims), in memory where they are few."""
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a point has."""
+        return int(self.held.shape[1])
 
     @classmethod
     def encoded(cls, pairs: dict[int, Pair], encoder: Encoder) -> "PointTable":
@@ -92,25 +96,22 @@ class PointTable:
     def _collected(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
         first = next(parts)
         if 4 * len(keys) * first.shape[1] <= HELD:
-            return cls(keys, np.concatenate([first, *parts]), dims=first.shape[1])
-        file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the table
-        offset = _write_head(file, len(keys), first.shape[1])
-        for part in (first, *parts):
-            file.write(np.ascontiguousarray(part, "<f4").tobytes())
-        return cls(keys, None, file, offset, first.shape[1])
+            return cls(keys, np.concatenate([first, *parts]))
+        with tempfile.TemporaryFile() as file:
+            for part in chain((first,), parts):
+                file.write(np.ascontiguousarray(part, "<f4").tobytes())
+            file.flush()
+            return cls(keys, VectorFile(os.dup(file.fileno()), 0, (len(keys), first.shape[1])))
 
     @classmethod
     def load(cls, path: Path) -> "PointTable":
         """The table that was saved."""
-        file = path.open("rb")
-        keys = np.load(file)
-        np.lib.format.read_magic(file)
-        shape, _, _ = np.lib.format.read_array_header_1_0(file)
-        table = cls(keys, None, file, file.tell(), shape[1])
-        if 4 * len(keys) * shape[1] > HELD:
-            return table
-        with file:
-            return cls(keys, table._rows(0, len(keys)), dims=shape[1])
+        with path.open("rb") as file:
+            keys = np.load(file)
+            np.lib.format.read_magic(file)
+            shape, _, _ = np.lib.format.read_array_header_1_0(file)
+            vectors = VectorFile(os.dup(file.fileno()), file.tell(), (len(keys), shape[1]))
+        return cls(keys, vectors[0 : len(keys)] if 4 * len(keys) * shape[1] <= HELD else vectors)
 
     def save(self, path: Path) -> None:
         """Write keys and vectors into a file, as two arrays in numpy's own format."""
@@ -125,20 +126,26 @@ class PointTable:
         for start in range(0, len(self.keys), CHUNK):
             low, high = np.searchsorted(places, (start, start + CHUNK))
             if high > low:
-                yield self._rows(start, min(start + CHUNK, len(self.keys)))[places[low:high] - start]
+                yield self.held[start : min(start + CHUNK, len(self.keys))][places[low:high] - start]
 
     def places(self, keys: Ints) -> Ints:
         """Where the points with these keys are."""
         return np.searchsorted(self.keys, keys)
 
-    def _rows(self, start: int, stop: int) -> Vectors:
-        if self.held is not None:
-            return self.held[start:stop]
-        if self.file is None:  # pragma: no cover - one of the two is always there
-            raise ValueError("a table has its vectors in memory or in a file")
-        self.file.seek(self.offset + 4 * start * self.dims)
-        content = self.file.read(4 * (stop - start) * self.dims)
-        return np.frombuffer(content, "<f4").reshape(-1, self.dims)
+
+class VectorFile:
+    """Vectors in a file, of which some are read at a time; it is closed when nobody needs it any more."""
+
+    def __init__(self, descriptor: int, offset: int, shape: tuple[int, int]) -> None:
+        self.shape = shape
+        self._descriptor, self._offset = descriptor, offset
+        finalize(self, os.close, descriptor)
+
+    def __getitem__(self, rows: slice) -> Vectors:
+        width = 4 * self.shape[1]
+        size = width * (rows.stop - rows.start)
+        content = os.pread(self._descriptor, size, self._offset + width * rows.start)
+        return np.frombuffer(content, "<f4").reshape(-1, self.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,7 +416,7 @@ def _merged(tables: list[PointTable]) -> PointTable:
     order = np.argsort(keys, kind="stable")
     first = order[begins_run(keys[order])]
     held = np.concatenate(vectors)[first]
-    return PointTable(keys[first], held, dims=held.shape[1])
+    return PointTable(keys[first], held)
 
 
 def _in_chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
@@ -423,11 +430,10 @@ def _in_chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
         yield chunk
 
 
-def _write_head(file: IO[bytes], rows: int, dims: int) -> int:
+def _write_head(file: IO[bytes], rows: int, dims: int) -> None:
     """The head of an npy file, after which the numbers follow."""
     head = {"descr": "<f4", "fortran_order": False, "shape": (rows, dims)}
     np.lib.format.write_array_header_1_0(file, head)
-    return file.tell()
 
 
 def whole(cloud: Cloud) -> Moments:
