@@ -14,7 +14,6 @@ from dialoscope.metrics.distribution import DistributionMetric
 from dialoscope.metrics.frechet import (
     debiased,
     debiased_from_halves,
-    debiased_without,
     frechet,
     frechet_without,
     split_half,
@@ -57,50 +56,38 @@ class Fbd(DistributionMetric):
 
     def score(self, tally: Points) -> float:
         """Undefined for fewer than two points on a side (debiased: for fewer than eight)."""
-        people, generated = tally.people, tally.generated
-        if self.estimator == "plain":
-            return self._plain(people, generated)
-        if tally.crowd:
-            return self._true(people, generated)
-        return self._plain(people, generated) - self._common(tally)
+        plain = self._plain(tally.people, tally.generated)
+        return plain if self.estimator == "plain" else plain - self._bias(tally)
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
-        """The same from fewer points; what is taken away from all systems alike stays what it is."""
+        """The same from fewer points; the bias that is taken away stays what it is."""
         people, generated = tally.people, tally.generated
-        if not (people.held and generated.held):
+        if people.held and generated.held:
+            left_out = people.blocks(blocks), generated.blocks(blocks)
+            plain = frechet_without(people.points, generated.points, *left_out, squared=self._squared)
+        else:
             rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
-            return np.array([self.score(tally.take(some)) for some in rows])
-        if self.estimator == "plain":
-            return self._plain_without(people, generated, blocks)
-        if tally.crowd:
-            return self._true_without(people, generated, blocks)
-        return self._plain_without(people, generated, blocks) - self._common(tally)
-
-    def _common(self, tally: Points) -> float:
-        """The bias that a system has on these contexts whatever it says: that of saying nothing.
-
-        Real and generated points share their contexts, and how much of a point its context settles is what
-        plain values of such samples mostly tell of a system. Halves without common contexts lose it.
-        """
-        return self._plain(tally.people, tally.silent) - self._true(tally.people, tally.silent)
+            rest = [tally.take(some) for some in rows]
+            plain = np.array([self._plain(some.people, some.generated) for some in rest])
+        return plain if self.estimator == "plain" else plain - self._bias(tally)
 
     def _plain(self, people: Cloud, others: Cloud) -> float:
         return frechet(whole(people), whole(others), squared=self._squared)
 
-    def _true(self, people: Cloud, others: Cloud) -> float:
-        if not (people.held and others.held):
-            return debiased_from_halves(people.halves, others.halves, squared=self._squared)
-        sides = people.points, others.points, people.items, others.items
-        return debiased(*sides, squared=self._squared, seed=self.seed)
+    def _bias(self, tally: Points) -> float:
+        """By how much the plain value is too large: with references, that of a system that says nothing.
 
-    def _plain_without(self, people: Cloud, others: Cloud, blocks: Ints) -> Floats:
-        left_out = people.blocks(blocks), others.blocks(blocks)
-        return frechet_without(people.points, others.points, *left_out, squared=self._squared)
-
-    def _true_without(self, people: Cloud, others: Cloud, blocks: Ints) -> Floats:
-        sides = people.points, others.points, people.items, others.items
-        left_out = people.blocks(blocks), others.blocks(blocks)
-        return debiased_without(*sides, *left_out, squared=self._squared, seed=self.seed)
+        Real and generated points then share their contexts, and how much of a point its context settles is
+        what plain values mostly tell of a system. Halves without common contexts would lose that; so only
+        what every system has on these contexts is taken away.
+        """
+        people, others = tally.people, tally.generated if tally.crowd else tally.silent
+        if people.held and others.held:
+            sides = people.points, others.points, people.items, others.items
+            true = debiased(*sides, squared=self._squared, seed=self.seed)
+        else:
+            true = debiased_from_halves(people.halves, others.halves, squared=self._squared)
+        return self._plain(people, others) - true
 
     @property
     def _squared(self) -> bool:
