@@ -25,9 +25,9 @@ EXACT = 1e-8
 """How far off a sum of singular values may be, as a part of it, when it is found by way of their squares."""
 EPSILON = float(np.finfo(np.float64).eps)
 
-REACH = 0.85
+REACH = 0.75
 """Up to this part of a sample's points its levels can be trusted."""
-SLOPE = 0.4
+SLOPE = 0.6
 """The slope of levels is that from this part of their reach on."""
 STEPS = 320
 BENDS = (-3.0, 12.0)
@@ -72,7 +72,7 @@ class Levels:
         """From the squared singular values of one or more pairs of samples, all of these sizes."""
         every = np.concatenate(squares)
         if not every.any():
-            return cls(np.array([1.0]), np.array([0.0]), min(sizes))
+            return cls(np.ones(1), np.full(1, EPSILON), min(sizes))
         noise = every.max() * np.exp(np.linspace(8, -32, STEPS))
         left = np.array([(every / (every + one)).sum() for one in noise]) / len(squares)
         kept = left < 0.999 * min(sizes)
@@ -139,7 +139,7 @@ def fidelity_estimate(
         levels.body(reach) + levels.tail(reach, dims, bend) for levels, bend in zip(own, bends, strict=True)
     ]
     seen = crossed.body(reach) + crossed.tail(reach, dims, sum(bends) / 2)
-    return seen * math.sqrt(math.prod(traces) / math.prod(wholes))
+    return seen * _clipped(math.sqrt(math.prod(traces) / math.prod(wholes)))
 
 
 def shown_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
@@ -147,4 +147,9 @@ def shown_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, flo
     reach = min(dims, REACH * own.points)
     bend = own.bend(reach, dims, trace)
     whole = own.body(reach) + own.tail(reach, dims, bend)
-    return (own.body(reach, sizes) + own.tail(reach, dims, bend, sizes)) * trace / whole
+    return (own.body(reach, sizes) + own.tail(reach, dims, bend, sizes)) * _clipped(trace / whole)
+
+
+def _clipped(ratio: float) -> float:
+    """What is left to correct is noise; where it is more, there is nothing to correct by."""
+    return min(max(ratio, 0.5), 2.0)

@@ -188,9 +188,9 @@ def debiased(
 ) -> float:
     """An estimate of the distance between what the points were drawn from, which the plain one overstates.
 
-    Points with the same item belong together (they share a context, say), whichever side they are on. An
-    estimate without bias lies below 0 as often as above where there is no distance. Undefined for fewer than
-    `2 * FEWEST` points on a side.
+    Points with the same item belong together (they share a context, say), whichever side they are on; those
+    of different items must be independent. An estimate without bias lies below 0 as often as above where
+    there is no distance. Undefined where a half of a side has fewer than `FEWEST` points.
     """
     sides = Side(real, real_items), Side(generated, generated_items)
     halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
@@ -210,10 +210,11 @@ def debiased_without(
 ) -> Floats:
     """The estimate with the points of each block left out in turn; blocks are numbered from 0.
 
-    All are made from the same few halvings, so that the choice of these does not show in how they differ.
+    All are made from the same halvings. How far the smallest directions of a half show depends on each of its
+    points, so that many small blocks make the error look larger than it is; about ten are best.
     """
     sides = Side(real, real_items), Side(generated, generated_items)
-    halvings = _halvings(*sides, seed, max(1, _enough(len(real) + len(generated)) // 4))
+    halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
     values = []
     for block in range(1 + max(map(_last, (real_blocks, generated_blocks)))):
         kept = real_blocks != block, generated_blocks != block
@@ -226,7 +227,7 @@ def debiased_without(
 def debiased_from_halves(
     real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
 ) -> float:
-    """The same from the moments of two halves of the items, for points that are too many to hold."""
+    """The same for more points than can be held, from the moments of two halves of the items."""
     halves = [Halves(real, generated)]
     if _too_few(halves):
         return math.nan
