@@ -82,7 +82,8 @@ class Fbd(DistributionMetric):
         what every system has on these contexts is taken away.
         """
         people, others = tally.people, tally.generated if tally.crowd else tally.silent
-        if people.held and others.held:
+        few = min(people.count, others.count) < 2 * tally.table.dims
+        if few and people.held and others.held:
             sides = people.points, others.points, people.items, others.items
             true = debiased(*sides, squared=self._squared, seed=self.seed)
         else:

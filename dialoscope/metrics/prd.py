@@ -44,7 +44,7 @@ class Prd(DistributionMetric):
     runs: int = 10
     """Clusterings, over which precision and recall are averaged."""
     seed: int = 0
-    sample: int = SAMPLE
+    sample: int = 5000
     """Points of each side that are clustered: all, or this many, drawn by a hash of their texts."""
 
     def __post_init__(self) -> None:
