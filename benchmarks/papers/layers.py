@@ -1,0 +1,97 @@
+"""Vectors after every layer of an encoder, pooled in every way, from one pass over the texts.
+
+`TransformerEncoder` computes one layer and one pooling at a time, which is what a metric needs; a grid over
+all of them would read each text dozens of times. This encoder is for looking at such a grid alone: it reads a
+text once, with the same tokens and weights, and keeps what it found in the score cache.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import ClassVar, get_args
+
+import numpy as np
+import torch
+
+from dialoscope.backends import Pair, TokenVectors, Vectors
+from dialoscope.backends._torch_encoder import BUDGET, _pool
+from dialoscope.backends._torch_padded import load_encoder
+from dialoscope.backends._torch_rows import Reader, Row, in_batches
+from dialoscope.backends.encoder import Pooling
+from dialoscope.backends.memory import remembered, text_key
+from dialoscope.backends.models import configuration, fingerprint, model_folder
+
+POOLINGS: tuple[str, ...] = get_args(Pooling)
+
+
+@dataclass(frozen=True)
+class LayerEncoder:
+    """One cell of the grid; all cells of a model share the pass over the texts."""
+
+    name: ClassVar[str] = "every-layer"
+    version: ClassVar[int] = 1
+
+    model: str
+    layer: int
+    pooling: str
+
+    def __str__(self) -> str:
+        return f"{self.model}, layer {self.layer}, {self.pooling}"
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the model's files."""
+        return fingerprint(self.model, "main")
+
+    def encode(self, texts: Sequence[str | Pair]) -> Vectors:
+        """One row for each pair."""
+        return _every(self.model, tuple(texts))[:, self.layer, POOLINGS.index(self.pooling)]
+
+    def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
+        """Not needed for distances between distributions."""
+        raise NotImplementedError
+
+
+def layers_of(model: str) -> int:
+    """How many layers a model has, besides the embeddings."""
+    return int(configuration(model_folder(model, "main"))["num_hidden_layers"])
+
+
+@lru_cache(maxsize=1)
+def _every(model: str, texts: tuple[Pair, ...]) -> Vectors:
+    """(texts, layers, poolings, dims)."""
+    found = remembered(
+        f"every-layer v:1 {fingerprint(model, 'main')}",
+        [text_key(*text) for text in texts],
+        lambda places: in_batches(_body(model).reader, texts, places, _body(model).pooled, BUDGET["cpu"]),
+        what=f"All layers of {model}",
+    )
+    return np.stack(found)
+
+
+class _Body:
+    """A model with all of its layers, run by transformers in padded batches."""
+
+    def __init__(self, model: str) -> None:
+        folder = model_folder(model, "main")
+        config = configuration(folder)
+        self.reader = Reader(folder, config, 0)
+        layers = int(config["num_hidden_layers"])
+        self._padded = load_encoder(folder, torch.device("cpu"), torch.float32, layers)
+
+    @torch.inference_mode()
+    def pooled(self, rows: list[Row]) -> list[Vectors]:
+        """For each row (layers, poolings, dims)."""
+        told = self._padded._told(rows)
+        hidden = torch.stack(self._padded._model(**told, output_hidden_states=True).hidden_states)
+        return [_pooled(hidden[:, place, : len(row.ids)]) for place, row in enumerate(rows)]
+
+
+def _pooled(vectors: torch.Tensor) -> Vectors:
+    """(layers, poolings, dims) from (layers, tokens, dims)."""
+    return torch.stack([_pool(vectors, pooling) for pooling in POOLINGS], dim=1).numpy()
+
+
+@cache
+def _body(model: str) -> _Body:
+    return _Body(model)
