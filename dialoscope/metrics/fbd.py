@@ -99,10 +99,11 @@ class Fbd(DistributionMetric):
         few = min(tally.people.count, tally.generated.count)
         if self.estimator == "debiased" or few >= tally.table.dims:
             return ""
+        silence = "" if tally.crowd else "; silence: a system that says nothing"
         return (
-            f"{self} is made from {few} points in {tally.table.dims} dimensions, which makes it larger than "
-            f"the true distance; {replace(self, estimator='debiased')} takes that away, and null is what two "
-            "halves of people's own replies have."
+            f"{self} is made from {few} points in {tally.table.dims} dimensions, which makes it larger than the "
+            f"true distance: read {replace(self, estimator='debiased')}. "
+            f"null: halves of people's own replies, to different contexts{silence}."
         )
 
     def beside(self, tally: Points) -> Mapping[str, float]:

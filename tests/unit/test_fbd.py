@@ -113,7 +113,10 @@ def test_a_small_sample_is_a_reason_to_be_careful():
     plain = ds.Fbd(**FAKE)
     few, many = tally_of(plain, examples(5)), tally_of(plain)
     assert "made from 5 points in 26 dimensions" in plain.caution(few)
-    assert "fbd:encoder=fake,estimator=debiased takes that away" in plain.caution(few)
+    assert "read fbd:encoder=fake,estimator=debiased." in plain.caution(few)
+    assert plain.caution(few).endswith("different contexts; silence: a system that says nothing.")
+    apart = replace(plain, real=FakeCorpus())
+    assert apart.caution(tally_of(apart)).endswith("to different contexts.")
     assert plain.caution(many) == replace(plain, estimator="debiased").caution(few) == ""
 
 
