@@ -101,8 +101,8 @@ class Fbd(DistributionMetric):
             return ""
         silence = "" if tally.crowd else "; silence: a system that says nothing"
         return (
-            f"{self} is made from {few} points in {tally.table.dims} dimensions, which makes it larger than the "
-            f"true distance: read {replace(self, estimator='debiased')}. "
+            f"{self} is made from {few} points in {tally.table.dims} dimensions, which makes it larger than "
+            f"the true distance: read {replace(self, estimator='debiased')}. "
             f"null: halves of people's own replies, to different contexts{silence}."
         )
 
