@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ def audit(
     against: str | None = None,
     on: Executor | None = None,
     lacking: str | None = None,
+    real: str | Path | None = None,
     seed: int = 0,
     confidence: float = 0.95,
     draws: int = 1000,
@@ -49,6 +51,7 @@ def audit(
             Without a choice, `others` where every reply has some.
         on: Where to work; here if nothing is given.
         lacking: As for `evaluate`.
+        real: As for `evaluate`.
         seed: For what is perturbed and how, and for the resampling behind intervals and tests.
         confidence: How much an interval should hold.
         draws: How often to resample.
@@ -59,7 +62,7 @@ def audit(
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     made = Perturbed.of(source, plan, log)
-    scored = evaluate(made, metrics, on=on, lacking=lacking, seed=seed)
+    scored = evaluate(made, metrics, on=on, lacking=lacking, real=real, seed=seed)
     warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)

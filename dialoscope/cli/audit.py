@@ -20,7 +20,7 @@ from dialoscope.cli.options import (
     Signatures,
     Speaker,
 )
-from dialoscope.cli.score import Lacking, MetricNames, Output, Overwrite, Suites
+from dialoscope.cli.score import Lacking, MetricNames, Output, Overwrite, Real, Suites
 from dialoscope.errors import DialoscopeError
 from dialoscope.progress import bar
 
@@ -63,6 +63,7 @@ def audit(
     format: Format = None,
     on_error: OnError = "stop",
     lacking: Lacking = None,
+    real: Real = None,
     seed: Seed = 0,
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
@@ -95,6 +96,7 @@ def audit(
             named or None,
             against=against,
             lacking=lacking,
+            real=real,
             seed=seed,
             confidence=confidence,
             draws=draws,

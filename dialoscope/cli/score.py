@@ -37,7 +37,10 @@ MetricNames = Annotated[
         help="bleu, rouge-l, distinct:n=2, bleu:variant=nltk, rouge:order=1/2/l; see 'dialoscope metrics'.",
     ),
 ]
-Suites = Annotated[list[str], typer.Option("--suite", help="A set of metrics: lexical (the default).")]
+Suites = Annotated[
+    list[str],
+    typer.Option("--suite", help="A set of metrics: lexical (the default), embedding, distribution."),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the run into this folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of the same name.")]
 Lacking = Annotated[

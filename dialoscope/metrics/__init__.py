@@ -71,6 +71,8 @@ SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
             "repetition",
             "copying",
         ),
+        "embedding": ("average", "extrema", "greedy", "bertscore:part=precision/recall/f1"),
+        "distribution": ("fbd", "prd", "normality"),
     }
 )
 

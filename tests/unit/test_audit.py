@@ -523,3 +523,11 @@ def test_perturbed_replies_can_be_read_as_often_as_wanted():
     assert [row.example for row in made.rows(log)] == list(made)
     assert log.rows == len(TEA) * (1 + len(PERTURBATIONS) * (len(RATIOS) - 1))
     assert made.size() == 0
+
+
+def test_a_corpus_may_stand_for_people(tmp_path):
+    corpus = tmp_path / "people.jsonl"
+    corpus.write_text('{"id": "d", "turns": ["hi", "hello", "tea?", "yes please", "milk?", "no"]}\n')
+    examples = [ds.Example(str(i), "s", f"yes {i}", (f"tea {i}?",)) for i in range(8)]
+    found = ds.audit(examples, "prd:encoder=fake,runs=1", ratios=(0, 1), real=corpus)
+    assert str(found.result.metrics[0]) == f"prd:encoder=fake,real={corpus},runs=1"
