@@ -4,16 +4,27 @@
 
 Both sides start from points of 768 dimensions, 150 and 5,000 of them for people and for the system, and end
 with a distance. The textbook's way is the covariances, and scipy's sqrtm of their product.
+
+Before that, FBD, PRD and BERTScore of several systems in one run (a rated corpus where DIALOSCOPE_CORPORA
+is set, else the sample): every different pair and text must reach the encoder once, whichever metrics and
+systems have it.
 """
 
 import argparse
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import sqrtm
 
+import dialoscope as ds
+from dialoscope.backends import Pair, TokenVectors
+from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.metrics.frechet import Moments, debiased, frechet
 
 DIMS = 768
@@ -25,11 +36,56 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, help="of which the fastest counts, for both sides")
     rounds = parser.parse_args().rounds
+    once = encoded_once()
     results = [compare(points, rounds) for points in BARS]
     times = " and ".join(f"{result:.1f}" for result in results)
     bars = " and ".join(f"{bar:g}" for bar in BARS.values())
     print(f"{times} times as fast as sqrtm at {' and '.join(map(str, BARS))} points; bars {bars}")
-    sys.exit(any(result < bar for result, bar in zip(results, BARS.values(), strict=True)))
+    sys.exit(not once or any(result < bar for result, bar in zip(results, BARS.values(), strict=True)))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """An encoder that notes what it is asked for."""
+
+    name: ClassVar[str] = "counted"
+    version: ClassVar[int] = 1
+    fingerprint: ClassVar[str] = "counted"
+    asked: ClassVar[list[str | Pair]] = []
+
+    inner: TransformerEncoder = TransformerEncoder(pooling="first")
+
+    def encode(self, texts: Sequence[str | Pair]) -> np.ndarray:
+        """Vectors of pairs."""
+        self.asked.extend(texts)
+        return self.inner.encode(texts)
+
+    def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
+        """Vectors of tokens."""
+        self.asked.extend(texts)
+        return self.inner.encode_tokens(texts)
+
+
+def encoded_once() -> bool:
+    """Whether nothing was encoded twice."""
+    folder = os.environ.get("DIALOSCOPE_CORPORA")
+    path = Path(folder, "rated/fbd/fbd_dailyh.jsonl") if folder else Path("examples/sample.jsonl")
+    replies = list(ds.read(path))
+    metrics = [ds.Fbd(encoder=Counted()), ds.Prd(encoder=Counted()), ds.Bertscore(encoder=Counted())]
+    os.environ["DIALOSCOPE_SCORES"] = "off"
+    clock = time.perf_counter()
+    ds.evaluate(replies, metrics)
+    seconds = time.perf_counter() - clock
+    each = sum(2 + len(one.references) for one in replies) * 2 + sum(
+        1 + len(one.references) for one in replies
+    )
+    asked, different = len(Counted.asked), len(set(Counted.asked))
+    print(
+        f"{len(replies)} replies of {len({one.system for one in replies})} systems by FBD, PRD, BERTScore: "
+        f"{asked} texts encoded, {different} different, {each} if each metric and reply had its own; "
+        f"{seconds:.1f} s"
+    )
+    return asked == different
 
 
 def compare(points: int, rounds: int) -> float:
