@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
-	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m likelihood
+	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m bertscore -m fbd -m likelihood
 
 test: .venv/ready
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
@@ -24,6 +24,8 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/lexical.py
 	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/distribution.py
+	$(BIN)/python benchmarks/debiasing.py
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/meteor.py
 	$(BIN)/python benchmarks/language_model.py

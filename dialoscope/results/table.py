@@ -117,6 +117,7 @@ class Table:
         best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
         notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
         undefined = [cell for cell in self.cells if cell.undefined]
+        notes += [self._beside(metric) for metric in self.metrics if self._details(metric)]
         notes += dict.fromkeys(cell.caution for cell in self.cells if cell.caution)
         notes += [
             f"{cell.metric} is undefined for {cell.undefined} of {cell.replies} replies "
@@ -129,6 +130,23 @@ class Table:
             notes.append("p: paired test against the best system, not corrected for the number of tests.")
             notes += dict.fromkeys(self._compared_on_part())
         return notes
+
+    def _beside(self, metric: str) -> str:
+        """What stands beside the values of a metric, once for systems of which it is the same."""
+        details = self._details(metric)
+        if len(details) == 1:
+            return f"{metric}: {next(iter(details))}."
+        parts = (f"{', '.join(map(printable, systems))}: {text}" for text, systems in details.items())
+        return f"{metric} of {'; '.join(parts)}."
+
+    def _details(self, metric: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for system in self.systems:
+            beside = self.cell(system, metric).beside
+            text = ", ".join(f"{name} {_brief(value)}" for name, value in beside.items() if name != "n")
+            if text:
+                found.setdefault(text, []).append(system)
+        return found
 
     def _compared_on_part(self) -> Iterator[str]:
         for cell in self.cells:
@@ -181,8 +199,8 @@ def _text(cell: Cell) -> str:
     value = number(cell.value)
     if not math.isnan(cell.low):
         value += f" [{number(cell.low)}, {number(cell.high)}]"
-    if cell.beside:
-        value += f" ({', '.join(f'{name} {_brief(one)}' for name, one in cell.beside.items())})"
+    if "n" in cell.beside:
+        value += f" n={_brief(cell.beside['n'])}"
     return value if cell.p is None else f"{value} {_p(cell.p)}"
 
 

@@ -173,7 +173,8 @@ def test_a_run_comes_back_with_its_points(tmp_path, real, monkeypatch):
 
 def test_a_table_shows_what_stands_beside_a_value():
     table = ds.evaluate(examples(10), ["prd:encoder=fake", "words"]).table()
-    assert "(n 10, real 20, spread 0." in table.text()
+    assert " n=10" in table.text()
+    assert any(note.startswith("prd:encoder=fake: real 20, spread 0.") for note in table.notes())
     cell = json.loads(table.json())[0]
     assert cell["beside"]["n"] == 10
     assert "n=10 real=20 spread=0." in table.csv()
