@@ -25,13 +25,15 @@ EXACT = 1e-8
 """How far off a sum of singular values may be, as a part of it, when it is found by way of their squares."""
 EPSILON = float(np.finfo(np.float64).eps)
 
-REACH = 0.75
+REACH = 0.8
 """Up to this part of a sample's points its levels can be trusted."""
-SLOPE = 0.6
-"""The slope of levels is that from this part of their reach on."""
+SLOPE = 0.4
+"""How fast levels fall is seen from this part of their reach on."""
 STEPS = 320
-BENDS = (-3.0, 12.0)
-"""How the levels may bend beyond their reach."""
+POWERS = (0.0, 30.0)
+"""How fast levels may fall beyond their reach."""
+STEEPER = 0.5
+"""How much faster or slower than those of either side with itself levels of two sides may fall."""
 
 
 def nuclear_norm(matrix: Floats) -> float:
@@ -83,11 +85,6 @@ class Levels:
         """The level at which so many directions are left."""
         return np.exp(np.interp(np.log(left), np.log(self.left), np.log(self.noise)))
 
-    def slope(self, reach: float) -> float:
-        """How fast levels fall at their reach, as a power."""
-        left = np.geomspace(SLOPE, 1, 20)
-        return -float(np.polyfit(np.log(left), np.log(self.at(left * reach)), 1)[0])
-
     def body(self, reach: float, shrunk: tuple[float, float] | None = None) -> float:
         """The fidelity of the directions within reach; as samples of other sizes would show it, if given."""
         inside = self.left < reach
@@ -95,21 +92,19 @@ class Levels:
         noise = np.append(self.noise[inside], self.at(reach)) * _shrinking(left, shrunk)
         return 2 / math.pi * (2 * float(noise[0] * left[0]) + _integral(noise, left))
 
-    def tail(self, reach: float, dims: int, bend: float, shrunk: tuple[float, float] | None = None) -> float:
-        """The fidelity of the directions beyond reach, if levels go on falling and bend so much."""
+    def tail(self, reach: float, dims: int, power: float, shrunk: tuple[float, float] | None = None) -> float:
+        """The fidelity of the directions beyond reach, if levels fall there with a power of what is left."""
         if reach >= dims:
             return 0.0
-        far = np.linspace(0, math.log(dims / reach), STEPS)
-        left = reach * np.exp(far)
-        end = np.sqrt(np.maximum(dims - left, 0) / (dims - reach))  # levels of the last directions go so to 0
-        falling = np.exp(np.minimum(-self.slope(reach) * far - bend * far**2, 0)) * end
-        noise = self.at(reach) * falling * _shrinking(left, shrunk)
+        left = np.geomspace(reach, dims, STEPS)
+        end = np.sqrt(np.maximum(dims - left, 0) / (dims - reach))  # so levels of the last directions go to 0
+        noise = self.at(reach) * (left / reach) ** -power * end * _shrinking(left, shrunk)
         return 2 / math.pi * _integral(noise, left)
 
-    def bend(self, reach: float, dims: int, total: float) -> float:
-        """How the levels must bend beyond their reach so that the whole is a total that is known."""
+    def power(self, reach: float, dims: int, total: float) -> float:
+        """The power with which levels must fall beyond their reach so that the whole is a known total."""
         wanted = total - self.body(reach)
-        low, high = BENDS
+        low, high = POWERS
         for _ in range(30):
             middle = (low + high) / 2
             low, high = (middle, high) if self.tail(reach, dims, middle) > wanted else (low, middle)
@@ -134,20 +129,30 @@ def fidelity_estimate(
     `own` are the levels of either side with itself, the whole of which is known: the trace.
     """
     reach = min(dims, REACH * min(levels.points for levels in (crossed, *own)))
-    bends = [levels.bend(reach, dims, trace) for levels, trace in zip(own, traces, strict=True)]
+    powers = [levels.power(reach, dims, trace) for levels, trace in zip(own, traces, strict=True)]
     wholes = [
-        levels.body(reach) + levels.tail(reach, dims, bend) for levels, bend in zip(own, bends, strict=True)
+        levels.body(reach) + levels.tail(reach, dims, power)
+        for levels, power in zip(own, powers, strict=True)
     ]
-    seen = crossed.body(reach) + crossed.tail(reach, dims, sum(bends) / 2)
+    power = max(POWERS[0], sum(powers) / 2 + _steeper(crossed, own, reach))
+    seen = crossed.body(reach) + crossed.tail(reach, dims, power)
     return seen * _clipped(math.sqrt(math.prod(traces) / math.prod(wholes)))
+
+
+def _steeper(crossed: Levels, own: tuple[Levels, Levels], reach: float) -> float:
+    """How much faster levels of two sides fall than those of either with itself: a median, for the cliffs."""
+    left = reach * np.geomspace(SLOPE, 1, 30)
+    beside = np.log(crossed.at(left)) - (np.log(own[0].at(left)) + np.log(own[1].at(left))) / 2
+    slope = -float(np.median(np.diff(beside) / np.diff(np.log(left))))
+    return min(max(slope, -STEEPER), STEEPER)
 
 
 def shown_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
     """The fidelity that two samples of these sizes would show, if both were drawn from the same points."""
     reach = min(dims, REACH * own.points)
-    bend = own.bend(reach, dims, trace)
-    whole = own.body(reach) + own.tail(reach, dims, bend)
-    return (own.body(reach, sizes) + own.tail(reach, dims, bend, sizes)) * _clipped(trace / whole)
+    power = own.power(reach, dims, trace)
+    whole = own.body(reach) + own.tail(reach, dims, power)
+    return (own.body(reach, sizes) + own.tail(reach, dims, power, sizes)) * _clipped(trace / whole)
 
 
 def _clipped(ratio: float) -> float:
