@@ -1,6 +1,8 @@
 """What people said: a file of dialogues between them, or the references that a run has anyway."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -8,6 +10,8 @@ from typing import ClassVar
 from dialoscope.backends.content import content_hash
 from dialoscope.data import read
 from dialoscope.data.dialogues import EVERYBODY
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
 from dialoscope.records import Example
 
 
@@ -22,6 +26,10 @@ class FileCorpus:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "file", str(self.file))  # a Path is plain enough
+        if self.file in ("", "-"):
+            raise BackendError("A corpus is read more than once, so it must be a file, not standard input.")
+        if "," in self.file:
+            raise BackendError(f"{printable(self.file)}: rename the file, since its name parts settings.")
 
     def __str__(self) -> str:
         return self.file
@@ -29,16 +37,33 @@ class FileCorpus:
     @property
     def fingerprint(self) -> str:
         """A hash of what the file holds."""
-        place = Path(self.file)
+        place = self._place
         files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
         return content_hash(files)
 
+    @property
+    def _place(self) -> Path:
+        return Path(_moved.get() or self.file)
+
     def examples(self) -> Iterator[Example]:
         """Every turn that has a turn before it; of a row with references those, else its response."""
-        for example in read(self.file, speaker=EVERYBODY):
+        for example in read(self._place, speaker=EVERYBODY):
             for text in example.references or (example.response,):
                 if example.context:
                     yield Example(example.id, example.system, text, example.context)
+
+
+@contextmanager
+def moved_to(file: str | Path | None) -> Iterator[None]:
+    """Read corpora from another file than the one they are called by, which was moved since."""
+    before = _moved.set(None if file is None else str(file))
+    try:
+        yield
+    finally:
+        _moved.reset(before)
+
+
+_moved: ContextVar[str | None] = ContextVar("where corpora lie now", default=None)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
+from itertools import combinations
 from string import ascii_lowercase
 from typing import ClassVar
 
@@ -157,7 +157,7 @@ class FakeCorpus(_Fake):
     version: ClassVar[int] = 1
 
     def examples(self) -> Iterator[Example]:
-        """Each line answers the one before it."""
+        """Each line answers each line before it."""
         lines = (
             "Good morning, how are you?",
             "Fine, thanks. Shall we have some tea?",
@@ -165,10 +165,11 @@ class FakeCorpus(_Fake):
             "There is a quiet place by the river.",
             "Let us walk there before it rains.",
             "My umbrella is big enough for both of us.",
+            "What a joy to have such a friend!",
         )
         return (
-            Example(str(place), "people", reply, (line,))
-            for place, (line, reply) in enumerate(pairwise(lines), 1)
+            Example(f"{line}, {reply}", "people", lines[reply], (lines[line],))
+            for line, reply in combinations(range(len(lines)), 2)
         )
 
 

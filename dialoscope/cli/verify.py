@@ -16,12 +16,15 @@ def verify(
         list[Path], typer.Option("--data", help="Where the data is now, if not where it was scored.")
     ] = [],
     replies: RepliesOf = [],
+    real: Annotated[
+        Path | None, typer.Option(help="Where the corpus is now that the run was compared with.")
+    ] = None,
 ) -> None:
     """Score the data of a run again and say whether its numbers still hold."""
     import dialoscope
 
     with bar("Verifying", None) as progress:
-        found = dialoscope.verify(run, data, replies=options.replies(replies), progress=progress)
+        found = dialoscope.verify(run, data, replies=options.replies(replies), real=real, progress=progress)
     if found.holds:
         screen.show(f"{run} holds: {found.checked} numbers made again, all equal.")
         return

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,8 +71,8 @@ class Metric(ABC, Generic[T]):
         hints = setting_types(type(self))
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if is_kind(hints[field.name]) and isinstance(value, str):
-                value = described(hints[field.name], value, like=field.default)
+            if is_kind(hints[field.name]) and isinstance(value, str | os.PathLike):
+                value = described(hints[field.name], os.fspath(value), like=field.default)
                 object.__setattr__(self, field.name, value)
             _check_setting(self.name, field.name, value, hints[field.name])
             if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0

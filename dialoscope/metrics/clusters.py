@@ -40,8 +40,9 @@ def _spread_out(points: Vectors, squares: Vectors, clusters: int, rng: np.random
 
 def _distances(points: Vectors, squares: Vectors, centres: Vectors) -> Vectors:
     """The squared distance of each point from each centre; what is rounding is nothing."""
-    found = squares[:, None] + np.square(centres).sum(axis=1) - 2 * (points @ centres.T)
-    found[found < 1e-6 * (1 + squares[:, None])] = 0
+    together = squares[:, None] + np.square(centres).sum(axis=1)
+    found = together - 2 * (points @ centres.T)
+    found[found < 1e-6 * together] = 0
     return np.asarray(found)
 
 

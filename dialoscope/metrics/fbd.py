@@ -15,7 +15,6 @@ from dialoscope.metrics.frechet import (
     debiased,
     debiased_from_halves,
     frechet,
-    frechet_without,
     split_half,
 )
 from dialoscope.metrics.points import Cloud, Points, whole
@@ -56,23 +55,23 @@ class Fbd(DistributionMetric):
 
     def score(self, tally: Points) -> float:
         """Undefined for fewer than two points on a side (debiased: for fewer than eight)."""
-        plain = self._plain(tally.people, tally.generated)
+        plain = self._plain(tally, tally.generated)
         return plain if self.estimator == "plain" else plain - self._bias(tally)
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
         """The same from fewer points; the bias that is taken away stays what it is."""
-        people, generated = tally.people, tally.generated
-        if people.held and generated.held:
-            left_out = people.blocks(blocks), generated.blocks(blocks)
-            plain = frechet_without(people.points, generated.points, *left_out, squared=self._squared)
-        else:
-            rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
-            rest = [tally.take(some) for some in rows]
-            plain = np.array([self._plain(some.people, some.generated) for some in rest])
+        plain = tally.once(("without", self._squared, blocks.tobytes()), lambda: self._without(tally, blocks))
         return plain if self.estimator == "plain" else plain - self._bias(tally)
 
-    def _plain(self, people: Cloud, others: Cloud) -> float:
-        return frechet(whole(people), whole(others), squared=self._squared)
+    def _without(self, tally: Points, blocks: Ints) -> Floats:
+        sides = zip(tally.people.left_out(blocks), tally.generated.left_out(blocks), strict=True)
+        return np.array([frechet(people, own, squared=self._squared) for people, own in sides])
+
+    def _plain(self, tally: Points, others: Cloud) -> float:
+        what = "silence" if others is tally.silent else "plain"
+        return tally.once(
+            (what, self._squared), lambda: frechet(whole(tally.people), whole(others), squared=self._squared)
+        )
 
     def _bias(self, tally: Points) -> float:
         """By how much the plain value is too large: with references, that of a system that says nothing.
@@ -81,14 +80,17 @@ class Fbd(DistributionMetric):
         what plain values mostly tell of a system. Halves without common contexts would lose that; so only
         what every system has on these contexts is taken away.
         """
-        people, others = tally.people, tally.generated if tally.crowd else tally.silent
-        few = min(people.count, others.count) < 2 * tally.table.dims
-        if few and people.held and others.held:
-            sides = people.points, others.points, people.items, others.items
-            true = debiased(*sides, squared=self._squared, seed=self.seed)
-        else:
-            true = debiased_from_halves(people.halves, others.halves, squared=self._squared)
-        return self._plain(people, others) - true
+        others = tally.generated if tally.crowd else tally.silent
+        return self._plain(tally, others) - tally.once(
+            ("true", self._squared, self.seed), lambda: self._true(tally.people, others, tally.table.dims)
+        )
+
+    def _true(self, people: Cloud, others: Cloud, dims: int) -> float:
+        few = min(people.count, others.count) < 2 * dims
+        if not (few and people.held and others.held):
+            return debiased_from_halves(people.halves, others.halves, squared=self._squared)
+        sides = people.points, others.points, people.items, others.items
+        return debiased(*sides, squared=self._squared, seed=self.seed)
 
     @property
     def _squared(self) -> bool:
@@ -108,13 +110,14 @@ class Fbd(DistributionMetric):
 
     def beside(self, tally: Points) -> Mapping[str, float]:
         """From how many points it is, and how far off halves of people's own are, and saying nothing."""
-        people = tally.people
-        sizes = {"n": float(tally.generated.count), "real": float(people.count)}
+        sizes = {"n": float(tally.generated.count), "real": float(tally.people.count)}
         if self.estimator == "debiased":
             return sizes
-        null = split_half(people.points, people.items, squared=self._squared, seed=self.seed)
-        return {
-            **sizes,
-            "null": null,
-            **({} if tally.crowd else {"silence": self._plain(people, tally.silent)}),
-        }
+        null = tally.once(("null", self._squared, self.seed), lambda: self._null(tally.people))
+        silence = {} if tally.crowd else {"silence": self._plain(tally, tally.silent)}
+        return {**sizes, "null": null, **silence}
+
+    def _null(self, people: Cloud) -> float:
+        if not people.held:
+            return frechet(*people.halves, squared=self._squared)
+        return split_half(people.points, people.items, squared=self._squared, seed=self.seed)

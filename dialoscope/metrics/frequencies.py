@@ -88,7 +88,8 @@ def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[s
     shallow = _shallowest(encoder)
     (found,) = remembered(
         f"document frequencies {signature(shallow)} {shallow.fingerprint}",
-        [text_key(corpus.fingerprint, read_as("a text"))],
+        # The ending says how the file is read, and so which texts the same bytes are.
+        [text_key(signature(corpus), Path(corpus.file).suffix, corpus.fingerprint, read_as("a text"))],
         lambda _: [(0, _counted(shallow, corpus, read_as))],
         keep=isinstance(encoder, TransformerEncoder),
     )

@@ -29,6 +29,11 @@ class Normality(DistributionMetric):
     """Whose points are tested."""
 
     @property
+    def needs(self) -> frozenset[str]:
+        """The replies alone need no references."""
+        return super().needs if self.of == "real" else frozenset({"context"})
+
+    @property
     def bounds(self) -> Bounds:
         """Those of a p-value."""
         return Bounds(0, 1)
@@ -45,14 +50,14 @@ class Normality(DistributionMetric):
     def beside(self, tally: Points) -> Mapping[str, float]:
         """How much the dimensions differ, and from how many points this was made."""
         p = self.by_dimension(tally)
-        cloud = tally.generated if self.of == "replies" else tally.people
+        cloud = tally.replies if self.of == "replies" else tally.people
         return {"sd": float(np.std(p)) if len(p) else np.nan, "n": float(min(cloud.count, MOST))}
 
     def by_dimension(self, tally: Points) -> Floats:
         """The p-value of each dimension that varies at all."""
         from scipy.stats import shapiro
 
-        cloud = tally.generated if self.of == "replies" else tally.people
+        cloud = tally.replies if self.of == "replies" else tally.people
         points = cloud.points[:MOST]
         if len(points) < 3:
             return np.zeros(0)

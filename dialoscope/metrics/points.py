@@ -7,13 +7,13 @@ comes from their moments, or from a sample of them that is the same in whatever 
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from itertools import chain
+from itertools import chain, repeat
 from operator import add
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple, NoReturn, Protocol, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -27,6 +27,8 @@ from dialoscope.records import Example
 from dialoscope.tally import Floats, Ints, begins_run, ranges
 from dialoscope.text import Batch
 from dialoscope.text.tokens import hashes
+
+T = TypeVar("T")
 
 HELD = 2**28
 """Bytes of vectors that are held in memory; more than these lie in a file."""
@@ -65,7 +67,10 @@ class Cloud(Protocol):
         """The moments of two halves; points of one item are in the same."""
 
     def blocks(self, of_replies: Ints) -> Ints:
-        """The block of the reply that each point belongs to; -1 where it belongs to none."""
+        """The block of the reply that each point of the sample belongs to; -1 where it belongs to none."""
+
+    def left_out(self, of_replies: Ints) -> Iterator[Moments]:
+        """The moments with the points of each block of replies left out in turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,25 +88,22 @@ class PointTable:
         return int(self.held.shape[1])
 
     @classmethod
-    def encoded(cls, pairs: dict[int, Pair], encoder: Encoder) -> "PointTable":
-        """The vectors of pairs of texts, which are given by their keys."""
-        keys = np.array(sorted(pairs), np.int64)
-        if not len(keys):
-            return cls(keys, np.zeros((0, 0), np.float32))
-        texts = [pairs[key] for key in keys.tolist()]
-        parts = (encoder.encode(texts[start : start + CHUNK]) for start in range(0, len(texts), CHUNK))
-        return cls._collected(keys, parts)
-
-    @classmethod
-    def _collected(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
-        first = next(parts)
+    def collected(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
+        """The vectors of these keys, which come some at a time."""
+        first = next(parts, np.zeros((0, 0), np.float32))
         if 4 * len(keys) * first.shape[1] <= HELD:
             return cls(keys, np.concatenate([first, *parts]))
-        with tempfile.TemporaryFile() as file:
-            for part in chain((first,), parts):
-                file.write(np.ascontiguousarray(part, "<f4").tobytes())
-            file.flush()
-            return cls(keys, VectorFile(os.dup(file.fileno()), 0, (len(keys), first.shape[1])))
+        try:
+            with tempfile.TemporaryFile() as file:
+                for part in chain((first,), parts):
+                    file.write(np.ascontiguousarray(part, "<f4").tobytes())
+                file.flush()
+                return cls(keys, VectorFile(os.dup(file.fileno()), 0, (len(keys), first.shape[1])))
+        except OSError as failed:
+            raise BackendError(
+                f"The vectors cannot be written to {tempfile.gettempdir()}: {failed.strerror}. "
+                "Set TMPDIR to a folder with more room."
+            ) from failed
 
     @classmethod
     def load(cls, path: Path) -> "PointTable":
@@ -140,6 +142,9 @@ class VectorFile:
         self.shape = shape
         self._descriptor, self._offset = descriptor, offset
         finalize(self, os.close, descriptor)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("Vectors in a file cannot be sent elsewhere; save the run and load it there.")
 
     def __getitem__(self, rows: slice) -> Vectors:
         width = 4 * self.shape[1]
@@ -184,6 +189,10 @@ class Crowd:
     def blocks(self, of_replies: Ints) -> Ints:
         """These points belong to no reply."""
         return np.full(len(self.points), -1)
+
+    def left_out(self, of_replies: Ints) -> Iterator[Moments]:
+        """All stay."""
+        return repeat(whole(self), int(of_replies.max()) + 1)
 
     def save(self, path: Path) -> None:
         """Write it into an npz file."""
@@ -250,7 +259,16 @@ class TableCloud:
 
     def blocks(self, of_replies: Ints) -> Ints:
         """The block of the reply that each point belongs to."""
-        return of_replies[self.owner]
+        return of_replies[self.owner[:SAMPLE]]
+
+    def left_out(self, of_replies: Ints) -> Iterator[Moments]:
+        """The moments of each block are made once: those of the others are what is left of all."""
+        of = of_replies[self.owner]
+        parts = [self.moments(of == block) for block in range(int(of_replies.max()) + 1)]
+        every, nothing = reduce(add, parts), Moments.of(np.zeros((0, self.table.dims)))
+        for place, part in enumerate(parts):
+            many = every.count - part.count >= max(1, every.dims)
+            yield every.without(part) if many else reduce(add, parts[:place] + parts[place + 1 :], nothing)
 
     def moments(self, chosen: NDArray[np.bool_]) -> Moments:
         """Those of some of the points, read some at a time."""
@@ -274,6 +292,14 @@ class Points:
     """The key of the point of each reply's context with nothing said after it."""
     crowd: Crowd | None = None
     """What people said elsewhere, where a corpus stands for them."""
+    _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returned the first time this was asked of the same replies; something small."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
 
     def __len__(self) -> int:
         return len(self.reply)
@@ -283,7 +309,8 @@ class Points:
         starts, counts = (np.cumsum(self.counts) - self.counts)[rows], self.counts[rows]
         real = self.real[ranges(starts, counts)]
         columns = self.reply[rows], self.item[rows], real, counts, self.bare[rows]
-        return Points(self.table, *columns, self.crowd)
+        made: dict[Hashable, Any] = self.once(("taken", np.asarray(rows, np.int64).tobytes()), dict)
+        return Points(self.table, *columns, self.crowd, made)
 
     @classmethod
     def joined(cls, parts: Sequence["Points"]) -> "Points":
@@ -306,7 +333,12 @@ class Points:
 
     @cached_property
     def generated(self) -> TableCloud:
-        """The points of the replies that have one."""
+        """The points of the replies that are compared with people's: those that have references."""
+        return self._cloud(self.reply if self.crowd else np.where(self.counts > 0, self.reply, NONE))
+
+    @cached_property
+    def replies(self) -> TableCloud:
+        """The points of all replies that have one."""
         return self._cloud(self.reply)
 
     @cached_property
@@ -328,30 +360,64 @@ class Points:
 def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
     """The points of replies, and of their references and bare contexts, or of a corpus in place of these."""
     crowd = Crowd.of(corpus, encoder, turns) if corpus else None
-    known = [place for place, example in enumerate(batch) if example.context]
-    examples = [batch[place] for place in known]
-    replies = [pair_of(example, example.response, turns) for example in examples]
-    compared = () if corpus else examples
-    bare = [pair_of(example, "", turns) for example in compared]
-    real = [pair_of(example, text, turns) for example in compared for text in example.references]
-    pairs = [*replies, *bare, *real]
-    keys = _keys(pairs)
-    table = PointTable.encoded(dict(zip(keys.tolist(), pairs, strict=True)), encoder)
+    known = np.array([place for place, example in enumerate(batch) if example.context], np.int64)
+    counts = np.array([0 if corpus else len(batch[place].references) for place in known.tolist()], np.int64)
+    compared, owner = known[counts > 0], np.repeat(known, counts)
+    said = _Said(
+        np.concatenate([known, compared, owner]),
+        np.repeat([_RESPONSE, _NOTHING], [len(known), len(compared)]),
+        ranges(np.zeros_like(counts), counts),
+    )
+    keys = said.keys(batch, turns)
+    unique, first = np.unique(keys, return_index=True)
+    starts = range(0, len(unique), CHUNK)
+    parts = (encoder.encode(said.pairs(batch, turns, first[start : start + CHUNK])) for start in starts)
+    table = PointTable.collected(unique, parts)
     keys = np.where(np.isin(keys, table.keys[_defined(table)]), keys, NONE)
-    own, silent, people = np.split(keys, np.cumsum([len(replies), len(bare)]))
-    owner = np.repeat(known[: len(bare)], [len(example.references) for example in compared]).astype(np.int64)
+    own, silent, people = np.split(keys, np.cumsum([len(known), len(compared)]))
     return Points(
         table,
         _spread(own, known, len(batch)),
-        _spread(items_of(examples), known, len(batch)),
+        _spread(_items(batch, known), known, len(batch)),
         people[people != NONE],
         np.bincount(owner[people != NONE], minlength=len(batch)).astype(np.int64),
-        _spread(silent, known[: len(bare)], len(batch)),
+        _spread(silent, compared, len(batch)),
         crowd,
     )
 
 
-def _spread(values: Ints, places: list[int], size: int) -> Ints:
+_RESPONSE, _NOTHING = -1, -2
+
+
+class _Said:
+    """What stands after contexts: the response, nothing, or a reference; pairs are made when needed."""
+
+    def __init__(self, example: Ints, special: Ints, reference: Ints) -> None:
+        self.example, self.text = example, np.concatenate([special, reference])
+
+    def keys(self, batch: Batch, turns: int) -> Ints:
+        """A number for each pair."""
+        parts = np.array_split(np.arange(len(self.text)), len(self.text) // CHUNK + 1)
+        return np.concatenate([_keys(self.pairs(batch, turns, part)) for part in parts])
+
+    def pairs(self, batch: Batch, turns: int, places: Ints) -> list[Pair]:
+        """Some of the pairs."""
+        chosen = zip(self.example[places].tolist(), self.text[places].tolist(), strict=True)
+        return [pair_of(batch[example], _text(batch[example], text), turns) for example, text in chosen]
+
+
+def _text(example: Example, which: int) -> str:
+    if which == _RESPONSE:
+        return example.response
+    return "" if which == _NOTHING else example.references[which]
+
+
+def _items(batch: Batch, places: Ints) -> Ints:
+    parts = np.array_split(places, len(places) // CHUNK + 1)
+    return np.concatenate([items_of([batch[place] for place in part.tolist()]) for part in parts])
+
+
+def _spread(values: Ints, places: Ints, size: int) -> Ints:
     """The values at their places, nothing at all others."""
     spread = np.full(size, NONE, np.int64)
     spread[places] = values
@@ -376,7 +442,7 @@ class _Sample(NamedTuple):
     vectors: Vectors
 
     def defined(self) -> "_Sample":
-        return self.of(np.flatnonzero(~np.isnan(self.vectors).any(axis=1)))
+        return self.of(np.flatnonzero(np.isfinite(self.vectors).all(axis=1)))
 
     def of(self, chosen: Ints) -> "_Sample":
         return _Sample(self.keys[chosen], self.items[chosen], self.vectors[chosen])
@@ -403,7 +469,7 @@ def _keys(pairs: Sequence[Pair]) -> Ints:
 
 def _defined(table: PointTable) -> NDArray[np.bool_]:
     every = table.chunks(np.arange(len(table.keys)))
-    parts = [~np.isnan(part).any(axis=1) for part in every]
+    parts = [np.isfinite(part).all(axis=1) for part in every]
     return np.concatenate(parts) if parts else np.zeros(0, bool)
 
 

@@ -84,7 +84,7 @@ class Prd(DistributionMetric):
             self._curve(people[run : run + 1], generated[run : run + 1]).best for run in range(len(people))
         ]
         spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else math.nan
-        return {"n": len(found.generated.T), "real": len(found.people.T), "spread": spread}
+        return {"n": float(found.generated.shape[1]), "real": float(found.people.shape[1]), "spread": spread}
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
         """The same clusters with fewer points in them; how far clusterings differ stands beside the value."""
@@ -98,7 +98,11 @@ class Prd(DistributionMetric):
         return np.array(scores)
 
     def _clustered(self, tally: Points) -> "_Labels":
-        """The cluster of each point in each run."""
+        """The cluster of each point in each run, which are the same for the same replies."""
+        how = "clusters", self.clusters, self.runs, self.seed, self.sample
+        return tally.once(how, lambda: self._cluster(tally))
+
+    def _cluster(self, tally: Points) -> "_Labels":
         people, generated = (cloud.points[: self.sample] for cloud in (tally.people, tally.generated))
         if not (len(people) and len(generated)):
             return _Labels(np.zeros((0, len(people)), np.int64), np.zeros((0, len(generated)), np.int64))

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 from dialoscope.errors import MetricError, RunError
 from dialoscope.metrics import Metric, metric
-from dialoscope.metrics.points import Crowd, Points, PointTable
+from dialoscope.metrics.points import NONE, Crowd, Points, PointTable
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.result import CONFIDENCE, DRAWS, ReplyIndex, Result
@@ -106,11 +106,18 @@ def load(folder: Path) -> Result:
         _check_signatures(folder, metrics, manifest)
         replies = _read(folder / "replies.parquet")
         statistics = _read(folder / "statistics.parquet")
+        kinds = {entry["statistics"]: entry.get("points") for entry in manifest["metrics"]}
+        columns = {
+            name: _tally(name, replies, statistics)
+            if number is None
+            else _points(folder, manifest["files"], number, statistics[name].combine_chunks())
+            for name, number in kinds.items()
+        }
         return Result(
             replies=_index(replies, tuple(manifest["systems"])),
             metrics=metrics,
             tallies={
-                one.statistics: _tally(folder, entry, replies, statistics)
+                one.statistics: columns[entry["statistics"]]
                 for one, entry in zip(metrics, manifest["metrics"], strict=True)
             },
             ratings=_ratings(folder, manifest["files"]),
@@ -194,25 +201,29 @@ def _write_points(work: Path, number: int, points: Points) -> None:
         points.crowd.save(work / f"crowd-{number}.npz")
 
 
-def _points(folder: Path, number: int, column: pa.StructArray) -> Points:
+def _points(folder: Path, files: Mapping[str, str], number: int, column: pa.StructArray) -> Points:
+    """Only files that the manifest lists, and so have been checked, and points for every key."""
     reply, item, bare = (
         column.field(name).to_numpy(zero_copy_only=False) for name in ("reply", "item", "bare")
     )
     real = column.field("real")
     counts = real.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
     keys = real.flatten().to_numpy(zero_copy_only=False)
-    table = PointTable.load(folder / f"points-{number}.npy")
-    crowd = folder / f"crowd-{number}.npz"
-    return Points(table, reply, item, keys, counts, bare, Crowd.load(crowd) if crowd.is_file() else None)
+    listed, crowd = f"points-{number}.npy", f"crowd-{number}.npz"
+    if listed not in files:
+        raise LookupError(f"{listed} is not listed")
+    table = PointTable.load(folder / listed)
+    if not np.isin(np.concatenate([reply, bare, keys]), np.append(table.keys, NONE)).all():
+        raise ValueError(f"{listed} does not hold all points")
+    return Points(
+        table, reply, item, keys, counts, bare, Crowd.load(folder / crowd) if crowd in files else None
+    )
 
 
-def _tally(folder: Path, entry: Mapping[str, Any], replies: pa.Table, statistics: pa.Table) -> Tally:
-    name = entry["statistics"]
+def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
     if name not in statistics.column_names:
         return Values(_floats(replies[name]))
     column = statistics[name].combine_chunks()
-    if pa.types.is_struct(column.type):
-        return _points(folder, entry["points"], column)
     if pa.types.is_fixed_size_list(column.type):
         return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))
     lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)

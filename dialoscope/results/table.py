@@ -64,7 +64,9 @@ class Table:
         across = [["", *map(printable, self.systems)]]
         for metric in self.metrics:
             row = [self.cell(system, metric) for system in self.systems]
-            across.append([metric, *(best.format(_text(cell)) if cell.best else _text(cell) for cell in row)])
+            across.append(
+                [printable(metric), *(best.format(_text(cell)) if cell.best else _text(cell) for cell in row)]
+            )
         down = len(self.metrics) >= len(self.systems)
         return across if down else [list(row) for row in zip(*across, strict=True)]
 
@@ -118,9 +120,9 @@ class Table:
         notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
         undefined = [cell for cell in self.cells if cell.undefined]
         notes += [self._beside(metric) for metric in self.metrics if self._details(metric)]
-        notes += dict.fromkeys(cell.caution for cell in self.cells if cell.caution)
+        notes += dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution)
         notes += [
-            f"{cell.metric} is undefined for {cell.undefined} of {cell.replies} replies "
+            f"{printable(cell.metric)} is undefined for {cell.undefined} of {cell.replies} replies "
             f"of {printable(cell.system)}."
             for cell in undefined[:10]
         ]
@@ -135,9 +137,9 @@ class Table:
         """What stands beside the values of a metric, once for systems of which it is the same."""
         details = self._details(metric)
         if len(details) == 1:
-            return f"{metric}: {next(iter(details))}."
+            return f"{printable(metric)}: {next(iter(details))}."
         parts = (f"{', '.join(map(printable, systems))}: {text}" for text, systems in details.items())
-        return f"{metric} of {'; '.join(parts)}."
+        return f"{printable(metric)} of {'; '.join(parts)}."
 
     def _details(self, metric: str) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -158,7 +160,7 @@ class Table:
 
     def signatures(self) -> list[str]:
         """How each number was made."""
-        return list(dict.fromkeys(f"{cell.metric}: {cell.signature}" for cell in self.cells))
+        return list(dict.fromkeys(printable(f"{cell.metric}: {cell.signature}") for cell in self.cells))
 
     def _shown(self) -> list[str]:
         """The columns of a list of cells."""
@@ -219,7 +221,7 @@ def number(value: float) -> str:
 
 def _brief(value: float) -> str:
     """A count as it is, any other number as in the table."""
-    return f"{value:.0f}" if value == round(value) else number(value)
+    return f"{value:.0f}" if math.isfinite(value) and value == round(value) else number(value)
 
 
 def _is_there(value: object) -> bool:
@@ -228,7 +230,7 @@ def _is_there(value: object) -> bool:
 
 def _blank(value: object) -> object:
     if isinstance(value, dict):
-        return " ".join(f"{name}={_blank(one)}" for name, one in value.items())
+        return " ".join(f"{name}={'' if math.isnan(one) else f'{one:.10g}'}" for name, one in value.items())
     return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
 
 

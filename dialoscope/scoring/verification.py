@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dialoscope.backends.corpus import moved_to
 from dialoscope.backends.memory import afresh
 from dialoscope.data import RowSource, read
 from dialoscope.errors import RunError
@@ -38,6 +39,7 @@ def verify(
     data: Sequence[str | Path] = (),
     *,
     replies: Mapping[str, str | Path] | None = None,
+    real: str | Path | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Score the data of a run again and compare every value, score and rating.
@@ -46,10 +48,11 @@ def verify(
         run: The folder of the run; that it is whole and unchanged is checked first.
         data: Where the data is now, if not where it was.
         replies: Where the systems' replies are now, if they were in files of their own.
+        real: Where the corpus is now that the run was compared with, if not where it was.
         progress: Told how many bytes more have been read.
     """
     old = Result.load(run)
-    with afresh():
+    with afresh(), moved_to(real):
         new = evaluate(
             _source(old, run, data, replies or {}),
             old.metrics,
@@ -131,5 +134,5 @@ def _misrecorded(record: store.Recorded, new: Result) -> Iterator[str]:
 
 def _near(were: Floats | float, are: Floats | float, one: Metric[Any]) -> NDArray[np.bool_]:
     """Which numbers are the same; relative to their size only where nothing but rounding can differ."""
-    relative = 0.0 if one.at_once else one.tolerance
+    relative = 0.0 if one.at_once and one.of_replies else one.tolerance
     return np.isclose(were, are, rtol=relative, atol=one.tolerance, equal_nan=True)

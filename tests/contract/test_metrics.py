@@ -102,7 +102,7 @@ def example_lists(draw, fewest=1):
                 TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, min_size=1, max_size=3)
             ),
             min_size=fewest,
-            max_size=9,
+            max_size=max(9, fewest + 2),
         )
     )
     return [
@@ -186,6 +186,45 @@ def test_leaving_a_block_out_is_scoring_the_others(metric, examples):
     assert metric.scores_without(tally, blocks) == pytest.approx(expected, nan_ok=True, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("metric", those(lambda one: isinstance(one, PoolMetric)), ids=str)
+@given(examples=example_lists(fewest=10), data=st.data())
+@settings(max_examples=10, deadline=None)
+def test_leave_outs_know_nothing_of_order_nor_of_a_block_without_replies(metric, examples, data):
+    order = np.array(data.draw(st.permutations(range(len(examples)))), int)
+    tally = metric.measure(Batch(examples))
+    blocks = np.arange(len(examples)) % 3 * 2  # none in block 1
+    found = metric.scores_without(tally, blocks)
+    assert len(found) == 5
+    assert found[1] == pytest.approx(metric.score(tally), nan_ok=True, rel=1e-9, abs=1e-9)
+    shuffled = metric.scores_without(tally.take(order), blocks[order])
+    assert found == pytest.approx(shuffled, nan_ok=True, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", those(lambda one: isinstance(one, PoolMetric)), ids=str)
+def test_a_dozen_replies_have_a_number(metric):
+    words = (
+        "red",
+        "green",
+        "blue",
+        "white",
+        "black",
+        "pink",
+        "grey",
+        "brown",
+        "gold",
+        "silver",
+        "teal",
+        "plum",
+    )
+    examples = [
+        ds.Example(
+            str(i), "s", f"{word} or {words[i - 5]}", (f"why {words[i - 3]}?",), (f"no, {words[i - 7]}",)
+        )
+        for i, word in enumerate(words)
+    ]
+    assert not math.isnan(metric.score(metric.measure(Batch(examples))))
+
+
 def test_nothing_at_all_is_undefined_not_zero(metric):
     nothing = metric.measure(Batch([]))
     assert len(nothing) == 0
@@ -199,13 +238,16 @@ def test_an_empty_reply_is_a_number_or_undefined(metric):
     assert math.isnan(value) or low <= value <= high
 
 
-@pytest.mark.parametrize("metric", those(lambda one: one.needs), ids=str)
-def test_a_reply_that_lacks_what_is_needed_is_undefined_and_spoils_no_other(metric):
+@pytest.mark.parametrize(
+    ("metric", "need"), [(one, need) for one in those(lambda one: one.needs) for need in one.needs]
+)
+def test_a_reply_that_lacks_what_is_needed_is_undefined_and_spoils_no_other(metric, need):
     whole = [
         ds.Example(str(i), "s", text, ("hi there",), ("good day to you",))
         for i, text in enumerate(["good day", "hi"])
     ]
-    lacking = ds.Example("9", "s", "good day to you")
+    has = {"context": ("hello",), "references": ("good morning",)}
+    lacking = ds.Example("9", "s", "good day to you", **{**has, need: ()})
     tally = metric.measure(Batch([whole[0], lacking, whole[1]]))
     assert math.isnan(metric.score_each(tally)[1])
     assert same(metric.score(tally), metric.score(metric.measure(Batch(whole))))

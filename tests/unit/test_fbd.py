@@ -16,6 +16,7 @@ from dialoscope.backends.fake import FakeCorpus, FakeEncoder
 from dialoscope.metrics import points
 from dialoscope.metrics.clusters import clustered
 from dialoscope.metrics.frechet import debiased
+from dialoscope.results import store
 from dialoscope.text import Batch
 from tests.unit.test_points import examples
 
@@ -69,12 +70,6 @@ def test_with_references_the_bias_of_saying_nothing_is_taken_away_from_all():
     people, own = tally.people, tally.generated
     expected = debiased(people.points, own.points, people.items, own.items)
     assert fair.score(tally) == pytest.approx(expected)
-
-
-def test_with_a_corpus_the_estimate_is_that_of_independent_samples():
-    fair = ds.Fbd(**FAKE, real=FakeCorpus(), estimator="debiased")
-    assert math.isnan(fair.score(tally_of(fair)))  # five lines of small talk are too few
-    assert fair.scores_without(tally_of(fair), np.arange(40) % 4).shape == (4,)
 
 
 def test_many_points_give_the_same_plain_value_and_much_the_same_estimate(monkeypatch):
@@ -272,3 +267,110 @@ def test_clusters_find_groups_that_lie_apart():
 def test_there_are_no_more_clusters_than_different_points():
     labels = clustered(np.repeat(np.eye(2), 5, axis=0), 20, np.random.default_rng(0))
     assert len(set(labels.tolist())) == 2
+
+
+def test_what_cannot_be_said_beside_a_value_is_shown_as_such():
+    for name, some in (
+        ("prd:encoder=fake,runs=1", 10),
+        ("fbd:encoder=fake", 1),
+        ("normality:encoder=fake", 2),
+    ):
+        table = ds.evaluate(examples(some), name).table()
+        assert "–" in "\n".join(table.notes()) + table.text()
+        assert table.csv()
+        assert table.json()
+
+
+def test_an_encoder_that_overflows_has_no_points_there():
+    class Loud(FakeEncoder):
+        def encode(self, texts):
+            found = super().encode(texts)
+            found[0] = math.inf
+            return found
+
+    metric = ds.Prd(encoder=Loud(), clusters=2)
+    assert metric.beside(tally_of(metric))["n"] + metric.beside(tally_of(metric))["real"] < 120
+
+
+def test_a_reply_without_references_is_left_out_and_counted_by_normality():
+    some = [*examples(20), replace(examples(21)[20], references=())]
+    plain, shape = ds.Fbd(**FAKE), ds.Normality(**FAKE)
+    assert plain.score(tally_of(plain, some)) == plain.score(tally_of(plain, some[:20]))
+    assert shape.beside(tally_of(shape, some))["n"] == 21
+    assert shape.needs == {"context"}
+    assert replace(shape, of="real").needs == {"context", "references"}
+
+
+def test_systems_are_compared_where_one_of_them_lacks_a_context():
+    some = [replace(one, system=system) for one in examples(12) for system in ("a", "b")]
+    some[-1] = replace(some[-1], context=())
+    result = ds.evaluate(some, "fbd:encoder=fake", lacking="undefined")
+    assert not math.isnan(result.significance("fbd:encoder=fake", "a", "b"))
+
+
+def test_against_a_corpus_the_value_is_the_estimate_of_the_true_distance():
+    fair = ds.Fbd(**FAKE, real=FakeCorpus(), estimator="debiased")
+    tally = tally_of(fair)
+    people, own = tally.people, tally.generated
+    assert fair.score(tally) == pytest.approx(debiased(people.points, own.points, people.items, own.items))
+
+
+def test_clusters_do_not_depend_on_the_size_of_the_vectors():
+    spots = np.random.default_rng(0).normal(size=(60, 5))
+    found = [clustered(spots * size, 6, np.random.default_rng(1)) for size in (1, 1e-6, 1e6)]
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+def test_a_file_that_the_manifest_does_not_list_is_not_looked_at(tmp_path):
+    names = ["fbd:encoder=fake", "prd:encoder=fake"]
+    ds.evaluate(examples(30), names).save(tmp_path / "run")
+    ds.evaluate(examples(30), names, real="fake").save(tmp_path / "other")
+    (tmp_path / "other" / "crowd-0.npz").rename(tmp_path / "run" / "crowd-0.npz")
+    assert ds.Result.load(tmp_path / "run").tallies[ds.Fbd(**FAKE).statistics].crowd is None
+
+
+@pytest.mark.parametrize("damage", ["points-0.npy", "crowd-0.npz"])
+def test_damaged_points_are_told(tmp_path, damage):
+    ds.evaluate(examples(30), "fbd:encoder=fake", real="fake").save(tmp_path / "run")
+    (tmp_path / "run" / damage).write_bytes(b"x")
+    with pytest.raises(ds.RunError, match=f"damaged or was changed: {damage}"):
+        ds.Result.load(tmp_path / "run")
+
+
+def test_points_that_are_not_those_of_the_replies_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_hash", lambda path: "same")
+    for some in (30, 20):
+        ds.evaluate(examples(some), "fbd:encoder=fake").save(tmp_path / str(some))
+    (tmp_path / "20" / "points-0.npy").replace(tmp_path / "30" / "points-0.npy")
+    with pytest.raises(ds.RunError, match=r"points-0\.npy does not hold all points"):
+        ds.Result.load(tmp_path / "30")
+
+
+def test_a_corpus_that_was_moved_can_be_named_when_a_run_is_verified(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    turns = [" ".join(one.context) for one in examples(30)]
+    (tmp_path / "h.jsonl").write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
+    rows = [{"id": one.id, "context": one.context, "response": one.response} for one in examples(30)]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ds.evaluate(ds.read("r.jsonl"), "fbd:encoder=fake", real="h.jsonl").save("run")
+    (tmp_path / "h.jsonl").rename(tmp_path / "moved.jsonl")
+    with pytest.raises(ds.DataError, match=r"h\.jsonl: there is no such file"):
+        ds.verify("run")
+    assert ds.verify("run", real="moved.jsonl").holds
+
+
+def test_a_path_names_a_corpus_and_standard_input_does_not(tmp_path):
+    assert ds.Fbd(real=tmp_path / "h.jsonl") == ds.Fbd(real=str(tmp_path / "h.jsonl"))
+    with pytest.raises(ds.BackendError, match="must be a file, not standard input"):
+        ds.Fbd(real="-")
+    with pytest.raises(ds.BackendError, match=r"a,b\.jsonl: rename the file, since its name parts settings"):
+        ds.evaluate(examples(3), "fbd", real="a,b.jsonl")
+
+
+def test_the_name_of_a_file_is_harmless_where_it_is_shown(tmp_path):
+    corpus = tmp_path / "h\x1b[31m.jsonl"
+    turns = [" ".join(one.context) for one in examples(30)]
+    corpus.write_text(json.dumps({"id": "d", "turns": turns}) + "\n")
+    table = ds.evaluate(examples(10), "fbd:encoder=fake", real=corpus).table()
+    assert "\x1b" not in table.text() + table.markdown() + "".join((*table.notes(), *table.signatures()))

@@ -1,6 +1,8 @@
 """The points of texts: few in memory, many in a file, a corpus in parts."""
 
 import math
+import pickle
+import tempfile
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -166,7 +168,7 @@ def test_a_corpus_is_read_in_parts_and_kept_as_moments_and_a_sample(monkeypatch)
     monkeypatch.setattr(points, "CHUNK", 2)
     monkeypatch.setattr(points, "SAMPLE", 3)
     in_parts = Crowd.of(FakeCorpus(), FakeEncoder(), 0)
-    assert whole_corpus.count == in_parts.count == 5
+    assert whole_corpus.count == in_parts.count == 21
     assert whole_corpus.held
     assert not in_parts.held
     assert np.array_equal(in_parts.points, whole_corpus.points[:3])
@@ -223,3 +225,28 @@ def test_items_tell_contexts_apart():
 def test_moments_of_no_points_change_nothing():
     some = Moments.of(np.eye(3))
     assert (some + Moments(0, np.zeros(0), np.zeros((0, 0)))) is some
+
+
+def test_vectors_in_a_file_are_not_sent_elsewhere(on_disk):
+    with pytest.raises(TypeError, match="Vectors in a file cannot be sent elsewhere"):
+        pickle.dumps(points_of(Batch(examples()), FakeEncoder(), 0))
+
+
+def test_a_full_disk_is_told_with_what_to_do(on_disk, monkeypatch):
+    class Full:
+        def __enter__(self):
+            raise OSError(28, "No space left on device")
+
+        def __exit__(self, *_):
+            return False
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
+    with pytest.raises(ds.BackendError, match=r"No space left on device\. Set TMPDIR to a folder"):
+        points_of(Batch(examples()), FakeEncoder(), 0)
+
+
+def test_what_was_asked_of_the_same_replies_is_made_once():
+    found, asked = points_of(Batch(examples()), FakeEncoder(), 0), []
+    for rows in ([1, 2], [1, 2], [2, 1]):
+        found.take(np.array(rows)).once("how often", lambda: asked.append(1))
+    assert len(asked) == 2
