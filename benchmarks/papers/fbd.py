@@ -190,11 +190,14 @@ def available(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def evaluated(corpus: Corpus, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
     begin = time.perf_counter()
-    path = Path(os.environ["DIALOSCOPE_CORPORA"], "rated", corpus.file)
-    result = ds.evaluate(ds.read(path), metrics)
+    result = ds.evaluate(ds.read(path_of(corpus)), metrics)
     seconds = time.perf_counter() - begin
     tell(f"{corpus.key}: {len(result.replies)} replies, {len(result.systems)} systems, {seconds:.0f} s")
     return result
+
+
+def path_of(corpus: Corpus) -> Path:
+    return Path(os.environ["DIALOSCOPE_CORPORA"], "rated", corpus.file)
 
 
 def tell(text: str) -> None:
@@ -372,16 +375,18 @@ def sections(study: Study, plan: Plan) -> Iterable[str]:
         for kind in Agreement._fields:
             title = f"Table 3, {kind.capitalize()}, corpora {block}"
             yield titled(title, table_3(study, plan.lines, corpora, kind))
-    forms = [(line.label, line) for line in plan.pooled]
-    yield titled("Every form and pooling, last layer, Spearman", grid_table(study, forms))
+    yield titled("Every form and pooling, last layer, Spearman", grid_table(study, plan.pooled))
     if plan.cells:
-        layers = [(line.label, line) for line in map(of_cell, plan.cells)]
-        yield titled("FBD after every layer, Spearman", grid_table(study, layers))
+        cells = [of_cell(cell) for cell in plan.cells]
+        yield titled("FBD after every layer, Spearman", grid_table(study, cells))
+        yield f"Largest difference from the public encoder after the last layer: {apart(study, plan):.1e}."
         yield titled("FBD chosen on the other corpora, Spearman", held_out_table(study, plan))
     yield titled("How far to trust it, Spearman", trust_table(study, watched(study, plan), plan.draws))
     if plan.seeds:
         yield titled(f"PRD with {plan.seeds} seeds, Spearman", seeds_table(study, plan))
     yield titled("Table 4, normality", table_4(study, plan))
+    if mixed := [corpus for corpus in study.results if corpus.key in MIXED]:
+        yield titled("Two systems seen as eleven", mixture_table(study, mixed))
     if any(corpus.key == "dailyz" for corpus in study.results):
         yield titled("Table 5, Daily(Z)", table_5(study, plan.lines))
 
@@ -437,8 +442,7 @@ def of_two(study: Study, corpus: Corpus, line: Line) -> str:
     if len(study.results[corpus].systems) != 2:
         return ""
     people, scores = study.people(corpus), study.scores(corpus, line)
-    right = np.diff(people)[0] * np.diff(scores)[0] > 0
-    return "right" if right else "wrong"
+    return {1: "right", 0: "–", -1: "wrong"}[int(np.sign(np.diff(people)[0] * np.diff(scores)[0]))]
 
 
 def slashed(values: Iterable[float]) -> str:
@@ -449,19 +453,32 @@ def of_cell(cell: Cell) -> Line:
     return Line(f"FBD {shown(cell.encoder)} {cell.layer} {cell.pooling}", cell.metric)
 
 
-def grid_table(study: Study, rows: Sequence[tuple[str, Line]]) -> str:
+def grid_table(study: Study, lines: Sequence[Line]) -> str:
     """A row for each line: every corpus, and the means over each set of them."""
     corpora = study.has(EVERY)
     head = ["metric", *(corpus.key for corpus in corpora), *(f"mean {name}" for name in SETS)]
     body = []
-    for label, line in rows:
+    for line in lines:
         each = [
             of_two(study, corpus, line) or number(study.agreement(corpus, line).spearman)
             for corpus in corpora
         ]
         ends = [study.mean(some, line).spearman for some in SETS.values()]
-        body.append([label, *each, *map(number, ends)])
+        body.append([line.label, *each, *map(number, ends)])
     return markdown(head, body)
+
+
+def apart(study: Study, plan: Plan) -> float:
+    """Of an FBD of first tokens from the pass over all layers, as a share of the metric's own."""
+    pairs = [
+        (Line("", ds.Fbd(encoder=last_layer(name, "first"))), of_cell(Cell(name, layers_of(name), "first")))
+        for name in plan.encoders
+    ]
+    return max(
+        float(np.max(np.abs(study.scores(corpus, ours) / study.scores(corpus, public) - 1)))
+        for corpus in study.results
+        for public, ours in pairs
+    )
 
 
 class HeldOut(NamedTuple):
@@ -486,7 +503,7 @@ def held_out(study: Study, lines: Sequence[Line], corpora: Sequence[Corpus]) -> 
 
 def held_out_table(study: Study, plan: Plan) -> str:
     body = []
-    among = {"last layer": plain(plan), "every layer": plain(plan) + embedded(plan)}
+    among = tried(plan)
     for name, some in (("sound", SOUND), ("corrected", CORRECTED)):
         corpora = study.counted(some)
         for label, lines in among.items():
@@ -496,6 +513,16 @@ def held_out_table(study: Study, plan: Plan) -> str:
             body.append([f"{name}, {label} ({len(lines)} cells)", *each, number(mean)])
     names = [corpus.key for corpus in study.counted(EVERY)]
     return markdown(["chosen among", *names, "mean"], body)
+
+
+def tried(plan: Plan) -> dict[str, list[Line]]:
+    """Wherever the best may be looked for."""
+    every = {
+        "last layer": plain(plan),
+        "last layer, every form": forms(plan),
+        "every layer": plain(plan) + below(plan),
+    }
+    return every if plan.cells else {"last layer": plain(plan), "last layer, every form": forms(plan)}
 
 
 def chosen_cell(found: HeldOut | None) -> str:
@@ -509,8 +536,13 @@ def plain(plan: Plan) -> list[Line]:
     return [line for line in plan.pooled if line.label.split()[:2] in [["FBD", name] for name in EMBEDDED]]
 
 
-def embedded(plan: Plan) -> list[Line]:
-    """FBD after the layers below."""
+def forms(plan: Plan) -> list[Line]:
+    """The same, debiased and as printed as well."""
+    return [line for line in plan.pooled if line.label[:3] == "FBD" and line.label.split()[-2] in EMBEDDED]
+
+
+def below(plan: Plan) -> list[Line]:
+    """FBD after the layers below the last."""
     return [
         of_cell(cell)
         for cell in plan.cells
@@ -520,8 +552,7 @@ def embedded(plan: Plan) -> list[Line]:
 
 def watched(study: Study, plan: Plan) -> list[Line]:
     """The paper's way with the embedded encoders, and the best that was found, whichever it is."""
-    every = plain(plan) + embedded(plan)
-    best = [best_of(study, every, some) for some in (SOUND, CORRECTED)]
+    best = [best_of(study, lines, some) for lines in tried(plan).values() for some in (SOUND, CORRECTED)]
     return list(dict.fromkeys([line for line in plain(plan) if line.label.endswith("first")] + best))
 
 
@@ -661,19 +692,45 @@ def table_5(study: Study, lines: Sequence[Line]) -> str:
     return markdown(head, body)
 
 
+MIXED = ("dailyh", "empathetic")
+"""Files whose systems but the first two are mixtures of these."""
+
+
+def mixture_table(study: Study, corpora: Sequence[Corpus]) -> str:
+    """How far people's ratings follow from nothing but how much of the first system a mixture holds."""
+    body = []
+    for corpus in corpora:
+        shares = np.array(shares_of_first(corpus, study.results[corpus].systems))
+        found = agreement(study.people(corpus), shares)
+        body.append([corpus.key, ", ".join(f"{share:.0%}" for share in sorted(shares)), *map(number, found)])
+    return markdown(["corpus", "replies that are the first system's", "Spearman", "Pearson"], body)
+
+
+def shares_of_first(corpus: Corpus, systems: Sequence[str]) -> list[float]:
+    """The share of each system's replies that the first system gave, of those where the first two differ."""
+    replies: dict[str, list[str]] = {system: [] for system in systems}
+    for example in ds.read(path_of(corpus)):
+        replies[example.system].append(example.response)
+    said = np.array([replies[system] for system in systems])
+    apart = said[0] != said[1]
+    return [float(share) for share in (said == said[0])[:, apart].mean(axis=1)]
+
+
 def finish(study: Study, plan: Plan) -> None:
-    """The best of the embedded encoders, and whether it reaches the paper's."""
-    cells = {"last layer": plain(plan), "every layer": plain(plan) + embedded(plan)}
+    """The best of all that was tried with embedded encoders, and whether it reaches the paper's."""
     if not plain(plan) or not study.counted(CORRECTED):
         sys.exit("Without an embedded encoder and a corrected corpus nothing can be held against the bar.")
-    for name, lines in cells.items():
+    for name, lines in tried(plan).items():
         for kind, corpora in SETS.items():
             best = best_of(study, lines, corpora)
             print(f"best of {name}, {kind}: {number(study.mean(corpora, best).spearman)} ({best.label})")
-    value = max(study.mean(CORRECTED, line).spearman for line in plain(plan))
-    names = ", ".join(corpus.key for corpus in study.counted(CORRECTED))
-    print(f"best mean Spearman of FBD over {names}, last layer: {value:.3f}; bar {BAR}")
-    sys.exit(not value >= BAR)
+    every = list(dict.fromkeys(line for lines in tried(plan).values() for line in lines))
+    sound, corrected = (study.mean(some, best_of(study, every, some)).spearman for some in (SOUND, CORRECTED))
+    print(
+        f"best mean Spearman of FBD with an embedded encoder: {corrected:.3f} over the corrected corpora, "
+        f"{sound:.3f} over the sound ones as released; bar {BAR}: {'ok' if corrected >= BAR else 'short'}"
+    )
+    sys.exit(not corrected >= BAR)
 
 
 if __name__ == "__main__":
