@@ -43,7 +43,10 @@ class FileCorpus:
 
     @property
     def _place(self) -> Path:
-        return Path(_moved.get() or self.file)
+        place = Path(_moved.get() or self.file)
+        if not place.exists():
+            raise BackendError(f"There is no corpus {printable(str(place))}; name it with --real (real=).")
+        return place
 
     def examples(self) -> Iterator[Example]:
         """Every turn that has a turn before it; of a row with references those, else its response."""

@@ -15,7 +15,7 @@ from dialoscope.metrics.frechet import (
     debiased,
     debiased_from_halves,
     frechet,
-    split_half,
+    null,
 )
 from dialoscope.metrics.points import Cloud, Points, whole
 from dialoscope.tally import Floats, Ints
@@ -81,9 +81,10 @@ class Fbd(DistributionMetric):
         what every system has on these contexts is taken away.
         """
         others = tally.generated if tally.crowd else tally.silent
-        return self._plain(tally, others) - tally.once(
+        true = tally.once(
             ("true", self._squared, self.seed), lambda: self._true(tally.people, others, tally.table.dims)
         )
+        return float(np.maximum(0, self._plain(tally, others) - true))  # chance alone can make it negative
 
     def _true(self, people: Cloud, others: Cloud, dims: int) -> float:
         few = min(people.count, others.count) < 2 * dims
@@ -98,14 +99,15 @@ class Fbd(DistributionMetric):
 
     def caution(self, tally: Points) -> str:
         """With fewer points than dimensions the plain value is mostly bias."""
-        few = min(tally.people.count, tally.generated.count)
-        if self.estimator == "debiased" or few >= tally.table.dims:
+        few, fair = min(tally.people.count, tally.generated.count), replace(self, estimator="debiased")
+        if self.estimator == "debiased" or few >= tally.table.dims or math.isnan(self.score(tally)):
             return ""
-        silence = "" if tally.crowd else "; silence: a system that says nothing"
+        read = "too few to say by how much" if math.isnan(fair.score(tally)) else f"read {fair}"
+        aligned = ", which share no contexts and so lie farther apart; silence: a system that says nothing"
         return (
             f"{self} is made from {few} points in {tally.table.dims} dimensions, which makes it larger than "
-            f"the true distance: read {replace(self, estimator='debiased')}. "
-            f"null: halves of people's own replies, to different contexts{silence}."
+            f"the true distance: {read}. null: two samples of people's own replies, as large"
+            f"{'' if tally.crowd else aligned}."
         )
 
     def beside(self, tally: Points) -> Mapping[str, float]:
@@ -113,11 +115,12 @@ class Fbd(DistributionMetric):
         sizes = {"n": float(tally.generated.count), "real": float(tally.people.count)}
         if self.estimator == "debiased":
             return sizes
-        null = tally.once(("null", self._squared, self.seed), lambda: self._null(tally.people))
+        both = tally.people, tally.generated
+        found = tally.once(("null", self._squared, self.seed), lambda: self._null(*both))
         silence = {} if tally.crowd else {"silence": self._plain(tally, tally.silent)}
-        return {**sizes, "null": null, **silence}
+        return {**sizes, "null": found, **silence}
 
-    def _null(self, people: Cloud) -> float:
-        if not people.held:
-            return frechet(*people.halves, squared=self._squared)
-        return split_half(people.points, people.items, squared=self._squared, seed=self.seed)
+    def _null(self, people: Cloud, generated: Cloud) -> float:
+        """What two samples of these sizes would show if both were people's."""
+        sizes = people.count, generated.count
+        return null(people.points, people.items, sizes, squared=self._squared, seed=self.seed)

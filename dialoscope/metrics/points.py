@@ -283,7 +283,7 @@ class Points:
     reply: Ints
     """The key of each reply's point."""
     item: Ints
-    """Equal for replies to the same context."""
+    """Equal for replies in the same dialogue."""
     real: Ints
     """The keys of the points of what people said, those of one reply after those of the other."""
     counts: Ints
@@ -430,8 +430,12 @@ def pair_of(example: Example, text: str, turns: int) -> Pair:
 
 
 def items_of(examples: Sequence[Example]) -> Ints:
-    """A number for what each replies to, which is the same for the same context."""
-    return hashes(["".join(f"{len(turn)}:{turn}" for turn in example.context) for example in examples])
+    """A number for what each belongs to: the dialogue, which its first turn stands for.
+
+    Replies at different turns of one dialogue share most of their contexts, and are no more independent of
+    each other than replies to the same one.
+    """
+    return hashes([example.context[0] for example in examples])
 
 
 class _Sample(NamedTuple):

@@ -68,13 +68,23 @@ class Prd(DistributionMetric):
         return max(0.02, super().tolerance)
 
     def score(self, tally: Points) -> float:
-        """The best F1 on the curve; undefined without a point on either side."""
+        """The best F1 on the curve; undefined where a side has no point, or all have no more than clusters."""
         return self.curve(tally).best
 
     def curve(self, tally: Points) -> Curve:
         """Precision and recall for each angle."""
         people, generated = self._shares(self._clustered(tally))
         return self._curve(people, generated)
+
+    def caution(self, tally: Points) -> str:
+        """A few points in each cluster make a number that is mostly chance."""
+        sizes = tally.generated.count, tally.people.count
+        if min(sizes) >= 5 * self.clusters or math.isnan(self.score(tally)):
+            return ""
+        return (
+            f"{self} is made from {sizes[0]} and {sizes[1]} points in {self.clusters} clusters, "
+            "which is few: look at its spread, or ask for fewer clusters."
+        )
 
     def beside(self, tally: Points) -> Mapping[str, float]:
         """How many points there are, and how much a single run differs from the next."""
@@ -104,7 +114,7 @@ class Prd(DistributionMetric):
 
     def _cluster(self, tally: Points) -> "_Labels":
         people, generated = (cloud.points[: self.sample] for cloud in (tally.people, tally.generated))
-        if not (len(people) and len(generated)):
+        if not (len(people) and len(generated)) or len(people) + len(generated) <= self.clusters:
             return _Labels(np.zeros((0, len(people)), np.int64), np.zeros((0, len(generated)), np.int64))
         points = np.concatenate([people, generated])
         runs = np.stack(

@@ -106,13 +106,46 @@ def test_what_stands_beside_a_value():
 
 def test_a_small_sample_is_a_reason_to_be_careful():
     plain = ds.Fbd(**FAKE)
-    few, many = tally_of(plain, examples(5)), tally_of(plain)
-    assert "made from 5 points in 26 dimensions" in plain.caution(few)
+    few, many = tally_of(plain, examples(12)), tally_of(plain)
+    assert "made from 12 points in 26 dimensions" in plain.caution(few)
     assert "read fbd:encoder=fake,estimator=debiased." in plain.caution(few)
-    assert plain.caution(few).endswith("different contexts; silence: a system that says nothing.")
+    assert plain.caution(few).endswith("silence: a system that says nothing.")
     apart = replace(plain, real=FakeCorpus())
-    assert apart.caution(tally_of(apart)).endswith("to different contexts.")
+    assert apart.caution(tally_of(apart)).endswith("as large.")
+    assert "too few to say by how much" in plain.caution(tally_of(plain, examples(3)))
     assert plain.caution(many) == replace(plain, estimator="debiased").caution(few) == ""
+    assert plain.caution(tally_of(plain, examples(1))) == ""
+
+
+def test_few_points_in_many_clusters_are_a_reason_to_be_careful():
+    metric = ds.Prd(**FAKE, clusters=10)
+    assert "made from 40 and 80 points in 10 clusters, which is few" in metric.caution(tally_of(metric))
+    assert replace(metric, clusters=8).caution(tally_of(metric)) == ""
+    assert math.isnan(metric.score(tally_of(metric, examples(3))))
+    assert metric.caution(tally_of(metric, examples(3))) == ""
+
+
+def test_a_bias_is_never_below_nothing():
+    fair, plain = ds.Fbd(**FAKE, estimator="debiased"), ds.Fbd(**FAKE)
+    for count in range(8, 14):
+        tally = tally_of(fair, examples(count))
+        assert fair.score(tally) <= plain.score(tally)
+
+
+@pytest.mark.corpora
+@pytest.mark.assets
+def test_people_are_not_far_from_people_though_turns_hang_together(tmp_path, corpora, minilm):
+    lines = (corpora / "dialogues/dailydialog/dailydialog_test.jsonl").read_text(encoding="utf-8")
+    dialogues = [json.loads(line) for line in lines.splitlines()]
+    (tmp_path / "h.jsonl").write_text("".join(json.dumps(one) + "\n" for one in dialogues[:60]))
+    others = [
+        ds.Example(one["id"], "people", one["turns"][2], tuple(one["turns"][:2]))
+        for one in dialogues[100:180]
+        if len(one["turns"]) > 2
+    ]
+    result = ds.evaluate(others, "fbd", real=tmp_path / "h.jsonl")
+    plain, fair = (result.score(one, "people") for one in result.metrics)
+    assert abs(fair) < plain / 5
 
 
 def test_the_debiased_value_comes_unasked_and_no_other_does():
@@ -355,7 +388,7 @@ def test_a_corpus_that_was_moved_can_be_named_when_a_run_is_verified(tmp_path, m
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ds.evaluate(ds.read("r.jsonl"), "fbd:encoder=fake", real="h.jsonl").save("run")
     (tmp_path / "h.jsonl").rename(tmp_path / "moved.jsonl")
-    with pytest.raises(ds.DataError, match=r"h\.jsonl: there is no such file"):
+    with pytest.raises(ds.BackendError, match=r"There is no corpus h\.jsonl; name it with --real"):
         ds.verify("run")
     assert ds.verify("run", real="moved.jsonl").holds
 

@@ -217,9 +217,18 @@ def test_a_corpus_is_known_by_what_it_holds(tmp_path):
     assert list(References().examples()) == []
 
 
-def test_items_tell_contexts_apart():
-    one, other = ds.Example("1", "s", "x", ("a", "bc")), ds.Example("2", "s", "x", ("ab", "c"))
-    assert items_of([one])[0] != items_of([other])[0]
+def test_turns_of_one_dialogue_belong_together():
+    said = ("hi", "hello", "tea?")
+    turns = [ds.Example(str(i), "s", "x", said[: i + 1]) for i in range(3)]
+    assert len(set(items_of(turns))) == 1
+    assert items_of([ds.Example("9", "s", "x", ("hey",))])[0] != items_of(turns)[0]
+
+
+def test_no_dialogue_is_in_both_halves_of_a_corpus():
+    crowd = Crowd.of(FakeCorpus(), FakeEncoder(), 0)
+    assert sorted(half.count for half in crowd.halves) == sorted(
+        int((crowd.items & 1 == half).sum()) for half in (0, 1)
+    )
 
 
 def test_moments_of_no_points_change_nothing():
