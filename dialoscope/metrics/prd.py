@@ -68,7 +68,7 @@ class Prd(DistributionMetric):
         return max(0.02, super().tolerance)
 
     def score(self, tally: Points) -> float:
-        """The best F1 on the curve; undefined where a side has no point, or there are too few for clusters."""
+        """The best F1 on the curve; undefined where a side has no point, or clusters have too few."""
         return self.curve(tally).best
 
     def curve(self, tally: Points) -> Curve:

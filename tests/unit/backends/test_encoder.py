@@ -1,14 +1,11 @@
 """Vectors: those of transformers, whatever is encoded beside, and each computed once."""
 
 import json
-import math
 import pickle
 import re
-import runpy
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 from dialoscope.assets import locate
 from dialoscope.backends import _torch_encoder
 from dialoscope.backends._torch_rows import Row
-from dialoscope.backends.base import Encoder, Pair, TokenVectors
+from dialoscope.backends.base import Encoder, Pair
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.memory import kept
 from dialoscope.errors import BackendError, MissingExtra
@@ -420,50 +417,6 @@ def test_the_default_encoder_starts_without_transformers(minilm):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("False\n", "")
-
-
-# What BERTScore needs, as the benchmark has it
-
-
-@pytest.fixture
-def greedy_matches(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
-    found = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "encoder.py"))
-    return lambda replies, references: found["greedy_matches"](replies, references, {0}, "cpu")
-
-
-def tokens(*vectors):
-    """Tokens 1, 2, … between two special ones that are like nothing."""
-    special = [0, 0, 0, 5.0]
-    ids = [0, *range(1, len(vectors) + 1), 0]
-    return TokenVectors(np.array(ids), np.array([special, *vectors, special], np.float32))
-
-
-def test_each_token_is_matched_with_the_nearest_of_the_other_side(greedy_matches):
-    one = tokens([3, 0, 0, 0], [0, 2, 0, 0])
-    other = tokens([1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 7, 0])
-    precision, recall = (1 + math.sqrt(0.5)) / 2, (1 + math.sqrt(0.5) + 0) / 3
-    f = 2 * precision * recall / (precision + recall)
-    assert greedy_matches([one], [other])[0] == pytest.approx([precision, recall, f], abs=1e-6)
-
-
-def test_what_is_matched_beside_and_in_which_order_does_not_show(greedy_matches):
-    chance = np.random.default_rng(0)
-    one, other = (
-        [tokens(*chance.normal(size=(n, 4))) for n in chance.integers(1, 30, 200)] for _ in range(2)
-    )
-    whole = greedy_matches(one, other)
-    order = chance.permutation(200)
-    shuffled = greedy_matches([one[place] for place in order], [other[place] for place in order])
-    np.testing.assert_allclose(shuffled, whole[order], atol=1e-6)
-    alone = [greedy_matches([one[place]], [other[place]])[0] for place in range(20)]
-    np.testing.assert_allclose(alone, whole[:20], atol=1e-6)
-    assert (whole[:, :2] < 0).any(), "padding is no match"
-
-
-def test_tokens_that_all_do_not_count_match_nothing(greedy_matches):
-    empty = TokenVectors(np.array([0, 0]), np.ones((2, 4), np.float32))
-    assert np.isnan(greedy_matches([empty], [tokens([1, 0, 0, 0])])[0, [0, 2]]).all()
 
 
 def test_a_damaged_configuration_is_an_error_for_people(copied):
