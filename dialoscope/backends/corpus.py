@@ -37,9 +37,7 @@ class FileCorpus:
     @property
     def fingerprint(self) -> str:
         """A hash of what the file holds."""
-        place = self._place
-        files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
-        return content_hash(files)
+        return hash_of(self._place)
 
     @property
     def _place(self) -> Path:
@@ -54,6 +52,12 @@ class FileCorpus:
             for text in example.references or (example.response,):
                 if example.context:
                     yield Example(example.id, example.system, text, example.context)
+
+
+def hash_of(place: Path) -> str:
+    """A hash of what a file, or all files of a folder, hold."""
+    files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+    return content_hash(files)
 
 
 @contextmanager

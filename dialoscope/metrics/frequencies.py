@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from dialoscope.backends import Encoder
-from dialoscope.backends.corpus import FileCorpus
+from dialoscope.backends.corpus import hash_of
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.data import read
@@ -35,7 +35,7 @@ class Sentences:
     def fingerprint(self) -> str:
         """A hash of what the file holds."""
         try:
-            return FileCorpus(self.file).fingerprint
+            return hash_of(Path(self.file))
         except BackendError as absent:
             raise MetricError(f"idf must be none, references, or a file of texts. {absent}") from absent
 
