@@ -4,16 +4,32 @@ A column of statistics can be cut and joined anywhere: what a number is made fro
 the replies were batched, sharded or ordered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+T = TypeVar("T")
+
+
+class Shared:
+    """Something that work is done on by several, each piece of it once."""
+
+    _made: dict[Hashable, Any]
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returned the first time this key was asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
 
 
 class Tally(Protocol):

@@ -16,7 +16,7 @@ from dialoscope.errors import DialoscopeError
 from dialoscope.perturbation.plan import written
 from dialoscope.printable import printable
 from dialoscope.results import Result
-from dialoscope.results.table import number
+from dialoscope.results.table import aligned, marked_down, number
 
 _TOLD: Mapping[str, str] = MappingProxyType(
     {
@@ -58,17 +58,13 @@ class Audit:
 
     def text(self) -> str:
         """For a terminal or a mail: the table, a line for each metric, and how to read them."""
-        grid = self.grid()
-        widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in grid]
-        lines.insert(1, "  ".join("─" * width for width in widths))
-        return "\n".join([*lines, "", *self.summary(), "", *self.notes()])
+        columns = list(zip(*self.grid(), strict=True))
+        return "\n".join([aligned(columns), "", *self.summary(), "", *self.notes()])
 
     def markdown(self) -> str:
         """For a README or an issue."""
-        rows = ["| " + " | ".join(word.replace("|", "\\|") for word in row) + " |" for row in self.grid()]
         lines = [f"- {line}" for line in (*self.summary(), *self.notes())]
-        return "\n".join([rows[0], "|---" * len(self.grid()[0]) + "|", *rows[1:], "", *lines])
+        return "\n".join([marked_down(self.grid()), "", *lines])
 
     def csv(self) -> str:
         """One line for each metric, perturbation and ratio: what a plot is made from."""
@@ -127,7 +123,7 @@ class Audit:
 
     def signatures(self) -> list[str]:
         """How each number was made."""
-        return list(dict.fromkeys(f"{one.metric}: {one.signature}" for one in self.curves))
+        return list(dict.fromkeys(printable(f"{one.metric}: {one.signature}") for one in self.curves))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run behind the audit into a folder, all or nothing."""

@@ -79,12 +79,12 @@ def audit(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named: list[Any] = [*metric, *(one for name in suite for one in dialoscope.suite(name))]
+    named = options.metrics(metric, suite)
     chosen: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
-    source = dialoscope.read(
-        *files,
-        replies=options.replies(replies),
-        columns=options.columns(map),
+    source = options.source(
+        files,
+        replies,
+        map,
         separator=separator,
         speaker=speaker,
         format=format,
@@ -93,7 +93,7 @@ def audit(
     with bar("Auditing", source.size()) as progress:
         found = dialoscope.audit(
             source,
-            named or None,
+            named,
             against=against,
             lacking=lacking,
             real=real,

@@ -19,10 +19,10 @@ def lint(
     """Read replies and say what is odd about them, without scoring anything."""
     import dialoscope
 
-    source = dialoscope.read(
-        *files,
-        replies=options.replies(replies),
-        columns=options.columns(map),
+    source = options.source(
+        files,
+        replies,
+        map,
         separator=separator,
         system=system,
         speaker=speaker,

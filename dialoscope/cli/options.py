@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dialoscope.errors import DataError, DialoscopeError
+
+if TYPE_CHECKING:
+    from dialoscope import Metric, Replies
 
 Files = Annotated[
     list[str],
@@ -84,6 +87,20 @@ def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
             raise DataError(f"--scale {aspect}={text} is not understood; write --scale {aspect}=1-5.")
         found[aspect] = (float(ends[1]), float(ends[2]))
     return found
+
+
+def source(files: Sequence[str], replies_of: Sequence[str], map_of: Sequence[str], **how: Any) -> "Replies":  # noqa: ANN401
+    """What `read` makes of the options that say what is read, and how."""
+    import dialoscope
+
+    return dialoscope.read(*files, replies=replies(replies_of), columns=columns(map_of), **how)
+
+
+def metrics(names: Sequence[str], suites: Sequence[str]) -> "list[Metric[Any] | str] | None":
+    """The metrics that are named, one by one or as suites; nothing where none is."""
+    import dialoscope
+
+    return [*names, *(one for name in suites for one in dialoscope.suite(name))] or None
 
 
 def form(*, json: bool, csv: bool, markdown: bool) -> str:

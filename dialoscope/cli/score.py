@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -95,14 +95,11 @@ def score(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named: list[dialoscope.Metric[Any] | str] = [
-        *metric,
-        *(one for name in suite for one in dialoscope.suite(name)),
-    ]
-    source = dialoscope.read(
-        *files,
-        replies=options.replies(replies),
-        columns=options.columns(map),
+    named = options.metrics(metric, suite)
+    source = options.source(
+        files,
+        replies,
+        map,
         separator=separator,
         system=system,
         speaker=speaker,
@@ -112,7 +109,7 @@ def score(
     with bar("Scoring", source.size()) as progress, _pool(workers) as pool:
         result = dialoscope.evaluate(
             source,
-            named or None,
+            named,
             on=pool,
             lacking=lacking,
             scales=options.scales(scale),

@@ -5,8 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dialoscope.backends.vectors import StaticVectors
-from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
+from dialoscope.metrics.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric, cosines
 from dialoscope.tally import Floats, Ints
 
 
@@ -17,16 +16,7 @@ class Average(WordVectorMetric):
     name = "average"
     version = 1
     paper = "https://aclanthology.org/D16-1230"
-    variants = MappingProxyType(
-        {
-            "nlg-eval": MappingProxyType(
-                {"vectors": StaticVectors(case="as-is"), "tokenizer": "treebank", "unknown": "mean"}
-            ),
-            "fbd": MappingProxyType(
-                {"vectors": StaticVectors(case="as-is"), "tokenizer": "split", "reference": "first"}
-            ),
-        }
-    )
+    variants = MappingProxyType({"nlg-eval": NLG_EVAL, "fbd": FBD})
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
         """The cosine of sums, which is that of means; a word that counts as zeros changes neither."""

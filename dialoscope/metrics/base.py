@@ -194,9 +194,26 @@ class SumMetric(AdditiveMetric[Sums]):
         return np.where(sums[:, -1] > 0, self.of_many(sums[:, :-1]), math.nan)
 
 
+class GradeMetric(AdditiveMetric[T]):
+    """Each reply has a number, and a system the mean of those that are defined."""
+
+    def rows(self, tally: T) -> Floats:
+        """The number, and whether there is one."""
+        values, defined = self.score_each(tally), self.defined(tally)
+        return np.stack([np.where(defined, values, 0.0), defined.astype(float)], axis=1)
+
+    def defined(self, tally: T) -> NDArray[np.bool_]:
+        """Those with a number."""
+        return ~np.isnan(self.score_each(tally))
+
+    def finish(self, sums: Floats) -> Floats:
+        """The mean of the defined ones; undefined when there are none."""
+        return ratio(sums[:, 0], sums[:, 1])
+
+
 @dataclass(frozen=True)
-class MeanMetric(AdditiveMetric[Values]):
-    """The common case: each reply has a grade, and a system the mean of those that are defined."""
+class MeanMetric(GradeMetric[Values]):
+    """The common case: the number of each reply is all that is kept of it."""
 
     tally = Values
 
@@ -211,19 +228,6 @@ class MeanMetric(AdditiveMetric[Values]):
     def score_each(self, tally: Values) -> Floats:
         """The grades."""
         return tally.values
-
-    def rows(self, tally: Values) -> Floats:
-        """The value, and whether there is one."""
-        defined = self.defined(tally)
-        return np.stack([np.where(defined, tally.values, 0.0), defined.astype(float)], axis=1)
-
-    def defined(self, tally: Values) -> NDArray[np.bool_]:
-        """Those whose grade is a number."""
-        return ~np.isnan(tally.values)
-
-    def finish(self, sums: Floats) -> Floats:
-        """The mean of the defined ones; undefined when there are none."""
-        return ratio(sums[:, 0], sums[:, 1])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dialoscope.backends import Backend, Encoder
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.errors import MetricError
-from dialoscope.metrics.base import AdditiveMetric, Bounds, ratio
+from dialoscope.metrics.base import Bounds, GradeMetric
 from dialoscope.metrics.baseline import Baseline
 from dialoscope.metrics.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
 from dialoscope.metrics.matching import Couple, Matches, remembered_matches, scores
@@ -23,7 +23,7 @@ _NO_FILE = ("none", "references")
 
 
 @dataclass(frozen=True)
-class Bertscore(AdditiveMetric[Sums]):
+class Bertscore(GradeMetric[Sums]):
     """How like the tokens of a reply are to those of a reference, each to the most like, for an encoder."""
 
     name = "bertscore"
@@ -101,19 +101,6 @@ class Bertscore(AdditiveMetric[Sums]):
     def score_each(self, tally: Sums) -> Floats:
         """The part that is asked for."""
         return np.asarray(tally.rows[:, _PARTS.index(self.part)], float)
-
-    def defined(self, tally: Sums) -> NDArray[np.bool_]:
-        """Those with a number."""
-        return ~np.isnan(self.score_each(tally))
-
-    def rows(self, tally: Sums) -> Floats:
-        """The number, and whether there is one."""
-        defined = self.defined(tally)
-        return np.stack([np.where(defined, self.score_each(tally), 0.0), defined.astype(float)], axis=1)
-
-    def finish(self, sums: Floats) -> Floats:
-        """The mean of those that are defined; undefined when there are none."""
-        return ratio(sums[:, 0], sums[:, 1])
 
     def _level(self) -> Floats:
         """What becomes 0, in each part."""

@@ -6,8 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.backends.vectors import StaticVectors
-from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
+from dialoscope.metrics.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric, cosines
 from dialoscope.tally import Floats, Ints
 
 
@@ -19,24 +18,7 @@ class Extrema(WordVectorMetric):
     version = 1
     paper = "https://aclanthology.org/D16-1230"
     variants = MappingProxyType(
-        {
-            "nlg-eval": MappingProxyType(
-                {
-                    "vectors": StaticVectors(case="as-is"),
-                    "tokenizer": "treebank",
-                    "unknown": "mean",
-                    "extreme": "nlg-eval",
-                }
-            ),
-            "fbd": MappingProxyType(
-                {
-                    "vectors": StaticVectors(case="as-is"),
-                    "tokenizer": "split",
-                    "reference": "first",
-                    "extreme": "max",
-                }
-            ),
-        }
+        {"nlg-eval": {**NLG_EVAL, "extreme": "nlg-eval"}, "fbd": {**FBD, "extreme": "max"}}
     )
 
     extreme: Literal["magnitude", "max", "nlg-eval"] = "magnitude"

@@ -118,7 +118,8 @@ def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float
         return math.nan
     apart = real.mean - generated.mean
     within = real.trace + generated.trace - 2 * fidelity(real, generated)
-    return max(0.0, _mean_term(float(apart @ apart), squared=squared) + within)
+    found = _mean_term(float(apart @ apart), squared=squared) + within
+    return found if math.isnan(found) else max(0.0, found)
 
 
 def fidelity(real: Moments, generated: Moments) -> float:
@@ -127,25 +128,15 @@ def fidelity(real: Moments, generated: Moments) -> float:
     return nuclear_norm(_factor(real) @ _factor(generated).T) / scale
 
 
-def frechet_without(
-    real: Floats, generated: Floats, real_blocks: Ints, generated_blocks: Ints, *, squared: bool = True
-) -> Floats:
-    """The distance with the points of each block left out in turn; blocks are numbered from 0."""
-    count = 1 + max(map(_last, (real_blocks, generated_blocks)))
-    sides = zip(
-        _each_left_out(real, real_blocks, count),
-        _each_left_out(generated, generated_blocks, count),
-        strict=True,
-    )
-    return np.array([frechet(*pair, squared=squared) for pair in sides])
-
-
-def _each_left_out(points: Floats, blocks: Ints, count: int) -> Iterator[Moments]:
-    whole = Moments.of(points)
-    for block in range(count):
-        left_out = blocks == block
-        many = len(points) - int(left_out.sum()) >= whole.dims
-        yield whole.without(Moments.of(points[left_out])) if many else Moments.of(points[~left_out])
+def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
+    """The moments of all parts but one, for each part in turn."""
+    whole = reduce(add, parts)
+    for place, part in enumerate(parts):
+        if whole.count - part.count >= max(1, whole.dims):
+            yield whole.without(part)
+        else:
+            others = (*parts[:place], *parts[place + 1 :])
+            yield reduce(add, others, Moments(0, np.zeros(whole.dims), np.zeros((0, whole.dims))))
 
 
 def _last(blocks: Ints) -> int:

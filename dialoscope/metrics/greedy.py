@@ -7,9 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.backends.vectors import StaticVectors
 from dialoscope.metrics.base import ratio
-from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric
+from dialoscope.metrics.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric
 from dialoscope.tally import Floats, Ints
 
 
@@ -20,21 +19,7 @@ class Greedy(WordVectorMetric):
     name = "greedy"
     version = 1
     paper = "https://aclanthology.org/W12-2018"
-    variants = MappingProxyType(
-        {
-            "nlg-eval": MappingProxyType(
-                {"vectors": StaticVectors(case="as-is"), "tokenizer": "treebank", "unknown": "mean"}
-            ),
-            "fbd": MappingProxyType(
-                {
-                    "vectors": StaticVectors(case="as-is"),
-                    "tokenizer": "split",
-                    "unknown": "zero",
-                    "reference": "first",
-                }
-            ),
-        }
-    )
+    variants = MappingProxyType({"nlg-eval": NLG_EVAL, "fbd": {**FBD, "unknown": "zero"}})
 
     direction: Literal["both", "reply", "reference"] = "both"
     """Whose words look for their nearest: the mean of both, those of the reply, or of the reference."""

@@ -7,13 +7,13 @@ comes from their moments, or from a sample of them that is the same in whatever 
 import io
 import os
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from operator import add
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import IO, Any, NamedTuple, NoReturn, Protocol
 from weakref import finalize
 
 import numpy as np
@@ -21,14 +21,12 @@ from numpy.typing import NDArray
 
 from dialoscope.backends import Corpus, Encoder, Pair, Vectors
 from dialoscope.errors import BackendError
-from dialoscope.metrics.frechet import Moments
+from dialoscope.metrics.frechet import Moments, each_left_out
 from dialoscope.printable import printable
 from dialoscope.records import Example
-from dialoscope.tally import Floats, Ints, begins_run, ranges
+from dialoscope.tally import Floats, Ints, Shared, begins_run, ranges
 from dialoscope.text import Batch
 from dialoscope.text.tokens import hashes
-
-T = TypeVar("T")
 
 HELD = 2**28
 """Bytes of vectors that are held in memory; more than these lie in a file."""
@@ -176,7 +174,8 @@ class Crowd:
         """Read and encode a corpus, some pairs at a time."""
         halves = [Moments(0, np.zeros(0), np.zeros((0, 0))) for _ in range(2)]
         sample = _Sample(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
-        for examples in _in_chunks(corpus.examples()):
+        given = corpus.examples()
+        while examples := list(islice(given, CHUNK)):
             texts = [pair_of(example, example.response, turns) for example in examples]
             part = _Sample(_keys(texts), items_of(examples), encoder.encode(texts)).defined()
             for half, chosen in enumerate((part.items & 1 == 0, part.items & 1 == 1)):
@@ -264,11 +263,7 @@ class TableCloud:
     def left_out(self, of_replies: Ints) -> Iterator[Moments]:
         """The moments of each block are made once: those of the others are what is left of all."""
         of = of_replies[self.owner]
-        parts = [self.moments(of == block) for block in range(int(of_replies.max()) + 1)]
-        every, nothing = reduce(add, parts), Moments.of(np.zeros((0, self.table.dims)))
-        for place, part in enumerate(parts):
-            many = every.count - part.count >= max(1, every.dims)
-            yield every.without(part) if many else reduce(add, parts[:place] + parts[place + 1 :], nothing)
+        return each_left_out([self.moments(of == block) for block in range(int(of_replies.max()) + 1)])
 
     def moments(self, chosen: NDArray[np.bool_]) -> Moments:
         """Those of some of the points, read some at a time."""
@@ -276,7 +271,7 @@ class TableCloud:
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class Points(Shared):
     """The point of each reply, and those of what people said in its place."""
 
     table: PointTable
@@ -293,13 +288,7 @@ class Points:
     crowd: Crowd | None = None
     """What people said elsewhere, where a corpus stands for them."""
     _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returned the first time this was asked of the same replies; something small."""
-        if key not in self._made:
-            self._made[key] = make()
-        made: T = self._made[key]
-        return made
+    """Small things that were asked of the same replies before."""
 
     def __len__(self) -> int:
         return len(self.reply)
@@ -487,17 +476,6 @@ def _merged(tables: list[PointTable]) -> PointTable:
     first = order[begins_run(keys[order])]
     held = np.concatenate(vectors)[first]
     return PointTable(keys[first], held)
-
-
-def _in_chunks(examples: Iterable[Example]) -> Iterator[list[Example]]:
-    chunk: list[Example] = []
-    for example in examples:
-        chunk.append(example)
-        if len(chunk) == CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _write_head(file: IO[bytes], rows: int, dims: int) -> None:

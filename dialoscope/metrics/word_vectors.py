@@ -2,11 +2,12 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,15 @@ from dialoscope.metrics.base import Bounds, MeanMetric, ratio
 from dialoscope.tally import Floats, Ints, Tokens, begins_run
 from dialoscope.text import Batch, Tokenizer
 from dialoscope.text.tokens import references_of, replies_of, vocabulary_of
+
+NLG_EVAL: Mapping[str, Any] = MappingProxyType(
+    {"vectors": StaticVectors(case="as-is"), "tokenizer": "treebank", "unknown": "mean"}
+)
+"""How nlg-eval looks words up."""
+FBD: Mapping[str, Any] = MappingProxyType(
+    {"vectors": StaticVectors(case="as-is"), "tokenizer": "split", "reference": "first"}
+)
+"""How the authors of FBD do."""
 
 _CELLS = 2**20
 """Numbers in an array that is worked on at once."""

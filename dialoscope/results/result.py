@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -219,14 +219,15 @@ class Result:
 
     def _row(self, one: Metric[Any], intervals: Intervals, draws: int | None) -> list[Cell]:
         """The cells of a metric, tested against the best if a number of draws says how."""
-        scores = {system: self.score(one, system) for system in self.systems}
+        found = {system: _Found.of(one, self._side(system).tally(one)) for system in self.systems}
+        scores = {system: each.value for system, each in found.items()}
         best = best_of(scores, one.higher_is_better)
         undefined = np.isnan(self.values(one)) if one.of_replies else np.zeros(len(self.replies), bool)
         cells = []
         for system, value in scores.items():
             tested = draws is not None and best is not None and value != scores[best]
             comparison = self._comparison(one, system, str(best), draws or DRAWS) if tested else None
-            tally = self.tallies[one.statistics].take(self.rows(system))
+            rows = self.rows(system)
             cells.append(
                 Cell(
                     system=system,
@@ -234,18 +235,30 @@ class Result:
                     value=value,
                     low=intervals[system][one].low,
                     high=intervals[system][one].high,
-                    replies=len(self.rows(system)),
-                    items=len(np.unique(self.replies.item[self.rows(system)])),
-                    undefined=int(undefined[self.rows(system)].sum()),
+                    replies=len(rows),
+                    items=len(np.unique(self.replies.item[rows])),
+                    undefined=int(undefined[rows].sum()),
                     best=best is not None and value == scores[best],
                     p=comparison.p if comparison else None,
                     compared=comparison.items if comparison else None,
                     signature=one.signature,
-                    beside=one.beside(tally),
-                    caution=one.caution(tally),
+                    beside=found[system].beside,
+                    caution=found[system].caution,
                 )
             )
         return cells
+
+
+class _Found(NamedTuple):
+    """What a metric says of a system's statistics."""
+
+    value: float
+    beside: Mapping[str, float]
+    caution: str
+
+    @classmethod
+    def of(cls, one: Metric[Any], tally: Tally) -> "_Found":
+        return cls(one.score(tally), one.beside(tally), one.caution(tally))
 
 
 def _check_chance(confidence: float, draws: int) -> None:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from unicodedata import combining, east_asian_width
@@ -80,18 +80,14 @@ class Table:
             if width is not None and blocks[-1] and used + widths[place] + 2 > width:
                 blocks.append([])
             blocks[-1].append(place)
-        return "\n\n".join(_aligned([columns[place] for place in (0, *block)]) for block in blocks)
+        return "\n\n".join(aligned([columns[place] for place in (0, *block)]) for block in blocks)
 
     def __str__(self) -> str:
         return self.text()
 
     def markdown(self) -> str:
         """For a README or an issue; the best of each metric is bold."""
-        rows = [
-            "| " + " | ".join(word.replace("|", "\\|") for word in row) + " |"
-            for row in self.grid(best="**{}**")
-        ]
-        return "\n".join([rows[0], "|---" * rows[0].replace("\\|", "").count(" | ") + "|---|", *rows[1:]])
+        return marked_down(self.grid(best="**{}**"))
 
     def csv(self) -> str:
         """One line for each system and metric."""
@@ -104,10 +100,8 @@ class Table:
 
     def json(self) -> str:
         """A list of objects, undefined as null."""
-        rows = [
-            {name: _null(value) for name, value in row.items() if name in self._shown()}
-            for row in self.rows()
-        ]
+        names = self._shown()
+        rows = [{name: _null(row[name]) for name in names} for row in self.rows()]
         return json.dumps(rows, ensure_ascii=False, indent=1)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -119,7 +113,7 @@ class Table:
         best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
         notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
         undefined = [cell for cell in self.cells if cell.undefined]
-        notes += [self._beside(metric) for metric in self.metrics if self._details(metric)]
+        notes += filter(None, map(self._beside, self.metrics))
         notes += dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution)
         notes += [
             f"{printable(cell.metric)} is undefined for {cell.undefined} of {cell.replies} replies "
@@ -134,8 +128,10 @@ class Table:
         return notes
 
     def _beside(self, metric: str) -> str:
-        """What stands beside the values of a metric, once for systems of which it is the same."""
+        """What stands beside the values of a metric, if anything, once for systems that have the same."""
         details = self._details(metric)
+        if not details:
+            return ""
         if len(details) == 1:
             return f"{printable(metric)}: {next(iter(details))}."
         parts = (f"{', '.join(map(printable, systems))}: {text}" for text, systems in details.items())
@@ -173,11 +169,18 @@ class Table:
         return any(cell.p is not None for cell in self.cells)
 
 
-def _aligned(columns: list[tuple[str, ...]]) -> str:
+def aligned(columns: Sequence[Sequence[str]]) -> str:
+    """Columns of texts, the first text of each a head, side by side."""
     widths = [max(map(_width, column)) for column in columns]
     rows = zip(*columns, strict=True)
     lines = ["  ".join(map(_filled, row, widths)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
+
+
+def marked_down(grid: Sequence[Sequence[str]]) -> str:
+    """Rows of texts, the first a head, as a table in Markdown."""
+    rows = ["| " + " | ".join(word.replace("|", "\\|") for word in row) + " |" for row in grid]
+    return "\n".join([rows[0], "|---" * len(grid[0]) + "|", *rows[1:]])
 
 
 def _width(text: str) -> int:

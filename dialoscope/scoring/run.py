@@ -70,9 +70,11 @@ def evaluate(
     started, clock = datetime.now(UTC), time.perf_counter()
     collected = Collected(Lint(scales), Needs(chosen, lacking), keeps=any(one.at_once for one in chosen))
     log = ReadLog(on_bytes=progress)
-    tallies = _measured(collected, source.rows(log), chosen, on)
+    tallies = _streamed(collected, source.rows(log), chosen, on)
     left_out = collected.needs.left_out()
     kept = _kept(chosen, left_out)
+    # Models load only now that every reply has been looked at and has what it must have.
+    tallies |= _measure_all(iter([collected.examples]), tuple(one for one in kept if one.at_once), None)
     return Result(
         replies=collected.index(),
         metrics=kept,
@@ -179,18 +181,15 @@ def _check(lacking: str, seed: int) -> None:
         raise MetricError(f"The seed is {seed}; it must be 0 or above.")
 
 
-def _measured(
+def _streamed(
     collected: Collected, rows: Iterator[Row], chosen: Sequence[Metric[Any]], on: Executor | None
 ) -> dict[Hashable, Tally]:
-    """The statistics of every metric that is not left out."""
-    streamed = tuple(one for one in chosen if not one.at_once)
-    tallies = _measure_all(collected.batches(rows), streamed, on)
+    """The statistics that are made while replies are read; what is lacking is told after the last."""
+    tallies = _measure_all(collected.batches(rows), tuple(one for one in chosen if not one.at_once), on)
     collected.needs.raise_lacks()
     if not collected.ids:
         raise DataError("There is not one reply to score.")
-    kept = _kept(chosen, collected.needs.left_out())
-    # Models load only now that every reply has been looked at and has what it must have.
-    return tallies | _measure_all(iter([collected.examples]), tuple(one for one in kept if one.at_once), None)
+    return tallies
 
 
 def _kept(

@@ -1,14 +1,13 @@
 """Some replies to be measured together, and what was already worked out about them."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Iterator, Sequence
+from typing import overload
 
 from dialoscope.records import Example
+from dialoscope.tally import Shared
 
-T = TypeVar("T")
 
-
-class Batch(Sequence[Example]):
+class Batch(Shared, Sequence[Example]):
     """A sequence of examples on which metrics share their work.
 
     Tokens, n-gram codes and overlaps are the same for every metric that asks with the same settings,
@@ -17,14 +16,7 @@ class Batch(Sequence[Example]):
 
     def __init__(self, examples: Sequence[Example]) -> None:
         self._examples = examples
-        self._made: dict[Hashable, Any] = {}
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returned the first time this key was asked for."""
-        if key not in self._made:
-            self._made[key] = make()
-        made: T = self._made[key]
-        return made
+        self._made = {}
 
     def __len__(self) -> int:
         return len(self._examples)

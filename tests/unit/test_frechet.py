@@ -13,7 +13,7 @@ from dialoscope.metrics.frechet import (
     debiased,
     debiased_from_halves,
     debiased_without,
-    frechet_without,
+    each_left_out,
     null,
     split_half,
 )
@@ -100,6 +100,12 @@ def test_moments_of_many_points_stream(monkeypatch):
     assert math.isnan(Moments.streamed(iter([]), 7).trace)
 
 
+def test_what_is_undefined_is_not_near():
+    points = drawn(9, 4, 0)
+    unknown = Moments(9, np.full(4, math.nan), Moments.of(points).spread)
+    assert math.isnan(distance(Moments.of(points), unknown))
+
+
 def test_few_points_are_kept_as_they_are():
     few, many = of(drawn(20, 50, 0), drawn(50, 50, 0))
     assert few.spread.shape == (20, 50)
@@ -122,10 +128,15 @@ def test_a_block_left_out_is_as_if_it_had_never_been_there(dims):
     real, generated = drawn(90, dims, 0), drawn(60, dims, 1)
     blocks = np.arange(90) % 5, np.arange(60) % 5
     blocks[0][:4] = -1  # belongs to no block
-    found = frechet_without(real, generated, *blocks)
+    parts = [
+        [Moments.of(side[own == one]) for one in range(-1, 5)]
+        for side, own in zip((real, generated), blocks, strict=True)
+    ]
+    rest = list(zip(*map(each_left_out, parts), strict=True))[1:]
+    found = np.array([distance(*sides) for sides in rest])
     expected = [distance(*of(real[blocks[0] != one], generated[blocks[1] != one])) for one in range(5)]
     np.testing.assert_allclose(found, expected, atol=1e-9)
-    unsquared = frechet_without(real, generated, *blocks, squared=False)
+    unsquared = np.array([distance(*sides, squared=False) for sides in rest])
     assert (unsquared != found).all()
 
 
