@@ -14,6 +14,8 @@ class Example:
     """The turns before the reply, oldest first."""
     references: tuple[str, ...] = ()
     """What people said, or could have said, in its place."""
+    group: str = ""
+    """What replies of a system to variants of one query have in common; empty for a reply on its own."""
 
 
 @dataclass(frozen=True, slots=True)

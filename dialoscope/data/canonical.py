@@ -6,9 +6,11 @@ from dialoscope.records import Example
 def canonical(example: Example) -> bytes:
     """The example as bytes: equal for equal examples, different for different ones, in every version.
 
-    The number of turns in the context and the length of each text, then a colon and the texts themselves.
+    The number of turns in the context and the length of each text, then a colon and the texts themselves;
+    before all this, where the reply is one of a group, the length of the group's name, and the name.
     """
     texts = (example.id, example.system, example.response, *example.context, *example.references)
     lengths = " ".join(map(str, map(len, texts)))
     # Example does not forbid lone surrogates; hashing is no place to find out.
-    return f"{len(example.context)} {lengths}:{''.join(texts)}".encode("utf-8", "surrogatepass")
+    group = f"g{len(example.group)}:{example.group}" if example.group else ""
+    return f"{group}{len(example.context)} {lengths}:{''.join(texts)}".encode("utf-8", "surrogatepass")

@@ -93,7 +93,7 @@ class _Header:
             )
         _check_bytes(row)
         cells: Cells = dict(zip(self.columns, row, strict=True))
-        for column in (self.names.context, self.names.references, self.names.turns):
+        for column in self.names.lists():
             if column in cells:
                 cells[column] = _list_or_text(cells[column])
         for column in self.columns:

@@ -14,7 +14,7 @@ from dialoscope.data.tables import opened_records, read_records
 from dialoscope.errors import DataError
 from dialoscope.records import Example
 
-ITEM_COLUMNS = ("id", "context", "references")
+ITEM_COLUMNS = ("id", "context", "references", "group")
 REPLY_COLUMNS = ("id", "response", "ratings")
 
 
@@ -25,6 +25,7 @@ class Item(NamedTuple):
     line: int
     context: tuple[str, ...]
     references: tuple[str, ...]
+    group: str
 
 
 class ItemList:
@@ -47,7 +48,8 @@ class ItemList:
     def _item(self, cells: Cells | BadRow, number: int, line: int, layout: Layout) -> Item:
         if isinstance(cells, BadRow):
             raise cells
-        item = Item(layout.name(cells, number), line, layout.context(cells), layout.references(cells))
+        context, references = layout.context(cells), layout.references(cells)
+        item = Item(layout.name(cells, number), line, context, references, layout.group(cells))
         if self.by_id.setdefault(item.id, item) is not item:
             raise BadRow(
                 f"a second item with id {item.id!r}, after line {self.by_id[item.id].line}; give each its own"
@@ -80,7 +82,7 @@ class SystemReplies:
             if isinstance(reply, BadRow):
                 yield count, reply
             elif item is not None:
-                yield count, Row(self._example(item, reply))
+                yield count, Row.of(self._example(item, reply))
         if count != len(items):
             raise DataError(
                 f"{self.source.name} has {counted(count, 'line')}, but there are "
@@ -116,10 +118,10 @@ class SystemReplies:
         if item is None:
             raise BadRow(f"a reply to {name!r}, which is the id of no item; leave it out, or add the item")
         example = self._example(item, self.layout.response(cells))
-        return Row(example, self.layout.ratings(cells, name, example.system))
+        return Row.of(example, self.layout.ratings(cells, name, example.system))
 
     def _example(self, item: Item, reply: str) -> Example:
-        return Example(item.id, self.layout.system, reply, item.context, item.references)
+        return Example(item.id, self.layout.system, reply, item.context, item.references, item.group)
 
 
 def _read_plain(stream: BinaryIO) -> Iterator[str | BadRow]:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from dialoscope.data.cells import Cells, read_name, read_said, read_text, read_texts
 from dialoscope.data.dialogues import read_dialogue
-from dialoscope.data.names import Names, no_response
-from dialoscope.data.problems import BadRow
+from dialoscope.data.names import ERROR, Names, no_response
+from dialoscope.data.problems import BadRow, counted
 from dialoscope.data.ratings import read_ratings
 from dialoscope.records import Example, Rating
 
@@ -18,7 +18,12 @@ class Row(NamedTuple):
     example: Example
     ratings: tuple[Rating, ...] = ()
     dialogue: str | None = None
-    """The dialogue the reply was taken from, where the file holds whole ones."""
+    """What the reply hangs together with: the dialogue it was taken from, or the group it is one of."""
+
+    @classmethod
+    def of(cls, example: Example, ratings: tuple[Rating, ...] = ()) -> "Row":
+        """A reply that stands in a row of its own."""
+        return cls(example, ratings, example.group or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +39,13 @@ class Layout:
         """The replies in this row, the number of which is their id where they have none."""
         if cells.get(self.names.response) is None and cells.get(self.names.turns) is not None:
             return self._dialogue_rows(cells, number)
+        if cells.get(self.names.response) is None and cells.get(self.names.queries) is not None:
+            return self._group_rows(cells, number)
         name = self.name(cells, number)
         system = self._system(cells)
         context, references = self.context(cells), self.references(cells)
-        example = Example(name, system, self.response(cells), context, references)
-        return (Row(example, self.ratings(cells, name, system)),)
+        example = Example(name, system, self.response(cells), context, references, self.group(cells))
+        return (Row.of(example, self.ratings(cells, name, system)),)
 
     def name(self, cells: Cells, number: int) -> str:
         """The id."""
@@ -47,6 +54,9 @@ class Layout:
 
     def response(self, cells: Cells) -> str:
         """The reply itself."""
+        if cells.get(ERROR) and not cells.get(self.names.response):
+            why = _short(cells[ERROR])
+            raise BadRow(f"no reply, because asking for it failed: {why}; ask again with dialoscope respond")
         if self.names.response not in cells:
             raise BadRow(no_response(cells))
         return read_text(cells[self.names.response], "`response`")
@@ -59,6 +69,11 @@ class Layout:
         """What people said in its place."""
         return read_texts(cells.get(self.names.references), "`references`", self.separator)
 
+    def group(self, cells: Cells) -> str:
+        """What the reply has in common with those to variants of the same query."""
+        given = cells.get(self.names.group)
+        return "" if given is None or given == "" else read_name(given, "`group`")
+
     def ratings(self, cells: Cells, name: str, system: str) -> tuple[Rating, ...]:
         """What people said of it."""
         given = cells.get(self.names.ratings)
@@ -69,11 +84,42 @@ class Layout:
         return read_name(cells[column], "`system`") if column in cells else self.system
 
     def _dialogue_rows(self, cells: Cells, number: int) -> Sequence[Row]:
-        for column in (self.names.ratings, self.names.references, self.names.context):
-            if cells.get(column):
-                raise BadRow(
-                    f"{column} belong to a reply, not to a whole dialogue; give them in a row of its own"
-                )
+        names = self.names
+        _refuse(cells, (names.ratings, names.references, names.context, names.group), "a whole dialogue")
         name, system = self.name(cells, number), self._system(cells)
         examples = read_dialogue(cells[self.names.turns], name, system, self.speaker)
         return [Row(example, dialogue=name) for example in examples]
+
+    def _group_rows(self, cells: Cells, number: int) -> Sequence[Row]:
+        """One reply for each query; what people said of the group stands with its first reply."""
+        _refuse(cells, (self.names.references, self.names.context), "a group")
+        name, system = self.name(cells, number), self._system(cells)
+        queries = read_texts(cells.get(self.names.queries), "`queries`", self.separator)
+        responses = read_texts(cells.get(self.names.responses), "`responses`", self.separator)
+        if len(queries) != len(responses) or not queries:
+            raise BadRow(
+                f"{counted(len(responses), 'response')} to {len(queries)} queries; a group has one to each"
+            )
+        group = self.group(cells) or name
+        examples = [
+            Example(f"{name}#{place}", system, response, (query,), group=group)
+            for place, (query, response) in enumerate(zip(queries, responses, strict=True), 1)
+        ]
+        ratings = self.ratings(cells, examples[0].id, system)
+        return [Row.of(one, () if place else ratings) for place, one in enumerate(examples)]
+
+
+def _refuse(cells: Cells, columns: Sequence[str], of: str) -> None:
+    """Say which of these columns is for single replies only."""
+    for column in columns:
+        if cells.get(column):
+            raise BadRow(f"`{column}` is for a single reply, not for {of}; give each reply a row of its own")
+
+
+def _short(error: object) -> str:
+    """The first of what may be pages of an error."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+_SHOWN = 200

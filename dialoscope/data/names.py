@@ -6,10 +6,24 @@ from difflib import get_close_matches
 
 from dialoscope.errors import DataError
 
-COLUMNS = ("id", "system", "context", "response", "references", "ratings", "turns")
+COLUMNS = (
+    "id",
+    "system",
+    "context",
+    "response",
+    "references",
+    "ratings",
+    "turns",
+    "group",
+    "queries",
+    "responses",
+)
 """Our names for what a row can hold."""
 
-_SILENT = ("corpus", "meta", "split")
+ERROR = "error"
+"""Where `dialoscope respond` says why a system gave no reply."""
+
+_SILENT = ("corpus", "meta", "split", "variant", ERROR)
 """Columns that corpora carry along, and that nobody expects to be read."""
 
 _LIKELY_RESPONSES = ("reply", "output", "prediction", "generated", "answer", "completion", "text")
@@ -29,6 +43,9 @@ class Names:
     references: str = "references"
     ratings: str = "ratings"
     turns: str = "turns"
+    group: str = "group"
+    queries: str = "queries"
+    responses: str = "responses"
     wanted: frozenset[str] = frozenset(COLUMNS)
     """Our names of what is to be read at all."""
     mapped: frozenset[str] = frozenset()
@@ -47,6 +64,10 @@ class Names:
         mapped = frozenset(columns[ours] for ours in wanted if ours in columns)
         known = frozenset((*theirs.values(), *_SILENT))
         return cls(**theirs, wanted=frozenset(wanted), mapped=mapped, known=known)
+
+    def lists(self) -> tuple[str, ...]:
+        """The columns whose cells may hold several texts."""
+        return self.context, self.references, self.turns, self.queries, self.responses
 
     def ignored(self, columns: Iterable[str]) -> list[str]:
         """The columns that nothing will be read from."""

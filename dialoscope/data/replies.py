@@ -93,7 +93,7 @@ class Replies:
         for rating in ratings:
             by_reply[rating.id, rating.system].append(rating)
         rows = tuple(
-            Row(example, tuple(by_reply.pop((example.id, example.system), ()))) for example in examples
+            Row.of(example, tuple(by_reply.pop((example.id, example.system), ()))) for example in examples
         )
         _check_held(rows, by_reply)
         return HeldReplies(rows)
@@ -266,6 +266,7 @@ def _check_example(example: Example) -> None:
     for name, texts in (("context", example.context), ("references", example.references)):
         if not isinstance(texts, tuple):
             raise BadRow(f"`{name}` is {kind(texts)} where a tuple of texts is due")
+    read_text(example.group, "`group`")
     texts = (example.id, example.system, example.response, *example.context, *example.references)
     if (
         all(type(text) is str for text in texts)

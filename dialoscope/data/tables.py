@@ -124,5 +124,6 @@ def _check_columns(columns: Sequence[str], names: Names, file: str) -> None:
             f"put one first, with names among {', '.join(COLUMNS)}; "
             "else say what they hold: --map response=COLUMN"
         )
-    if "response" in names.wanted and names.response not in columns and names.turns not in columns:
+    holding_replies = (names.response, names.turns, names.responses)
+    if "response" in names.wanted and not any(name in columns for name in holding_replies):
         raise DataError(f"{file}: {no_response(columns)}")

@@ -66,8 +66,16 @@ def test_a_row_with_a_reply_of_its_own_is_no_dialogue(write, examples):
         ({"turns": [None]}, {}, "turn 1 is null where text is due"),
         ({"turns": [{"text": "hi"}]}, {}, "the speaker of turn 1 is null where text is due"),
         ({"turns": [{"speaker": "a"}]}, {}, "turn 1 is an object without `text` or `content`"),
-        ({"turns": TURNS, "ratings": {"tone": 1}}, {}, "ratings belong to a reply, not to a whole dialogue"),
-        ({"turns": TURNS, "references": ["x"]}, {}, "references belong to a reply, not to a whole dialogue"),
+        (
+            {"turns": TURNS, "ratings": {"tone": 1}},
+            {},
+            "`ratings` is for a single reply, not for a whole dialogue",
+        ),
+        (
+            {"turns": TURNS, "references": ["x"]},
+            {},
+            "`references` is for a single reply, not for a whole dialogue",
+        ),
     ],
 )
 def test_a_dialogue_that_cannot_be_used_says_why(write, complaint, row, settings, reason):
