@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.bleu import Bleu
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
+    from dialoscope.metrics.diversity import Diversity
     from dialoscope.metrics.entropy import Entropy
     from dialoscope.metrics.extrema import Extrema
     from dialoscope.metrics.fbd import Fbd
@@ -56,6 +57,7 @@ _HOMES = {
     "Dialogue": "records",
     "DialoscopeError": "errors",
     "Distinct": "metrics.distinct",
+    "Diversity": "metrics.diversity",
     "Entropy": "metrics.entropy",
     "Example": "records",
     "Extrema": "metrics.extrema",
@@ -104,6 +106,7 @@ __all__ = [
     "Dialogue",
     "DialoscopeError",
     "Distinct",
+    "Diversity",
     "Entropy",
     "Example",
     "Extrema",

@@ -45,6 +45,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "distinct": "dialoscope.metrics.distinct:Distinct",
         "entropy": "dialoscope.metrics.entropy:Entropy",
         "self-bleu": "dialoscope.metrics.self_bleu:SelfBleu",
+        "diversity": "dialoscope.metrics.diversity:Diversity",
         "words": "dialoscope.metrics.words:Words",
         "repetition": "dialoscope.metrics.repetition:Repetition",
         "copying": "dialoscope.metrics.copying:Copying",

@@ -49,6 +49,8 @@ EVERY = [
     "distinct-3:level=reply",
     "entropy-1",
     "self-bleu-1",
+    "diversity-1",
+    "diversity-3:tokenizer=char,log=e,seed=3",
     "repetition-2",
     "copying-1",
     "likelihood:lm=fake",
@@ -99,14 +101,18 @@ def example_lists(draw, fewest=1):
     rows = draw(
         st.lists(
             st.tuples(
-                TEXTS, st.lists(TEXTS, min_size=1, max_size=3), st.lists(TEXTS, min_size=1, max_size=3)
+                TEXTS,
+                st.lists(TEXTS, min_size=1, max_size=3),
+                st.lists(TEXTS, min_size=1, max_size=3),
+                st.sampled_from(["", "q1", "q2"]),
             ),
             min_size=fewest,
             max_size=max(9, fewest + 2),
         )
     )
     return [
-        ds.Example(str(i), "s", reply, tuple(said), tuple(refs)) for i, (reply, said, refs) in enumerate(rows)
+        ds.Example(str(i), "s", reply, tuple(said), tuple(refs), group)
+        for i, (reply, said, refs, group) in enumerate(rows)
     ]
 
 
@@ -243,11 +249,11 @@ def test_an_empty_reply_is_a_number_or_undefined(metric):
 )
 def test_a_reply_that_lacks_what_is_needed_is_undefined_and_spoils_no_other(metric, need):
     whole = [
-        ds.Example(str(i), "s", text, ("hi there",), ("good day to you",))
+        ds.Example(str(i), "s", text, ("hi there",), ("good day to you",), "q")
         for i, text in enumerate(["good day", "hi"])
     ]
-    has = {"context": ("hello",), "references": ("good morning",)}
-    lacking = ds.Example("9", "s", "good day to you", **{**has, need: ()})
+    has = {"context": ("hello",), "references": ("good morning",), "group": "q"}
+    lacking = ds.Example("9", "s", "good day to you", **{**has, need: type(has[need])()})
     tally = metric.measure(Batch([whole[0], lacking, whole[1]]))
     assert math.isnan(metric.score_each(tally)[1])
     assert same(metric.score(tally), metric.score(metric.measure(Batch(whole))))
@@ -275,7 +281,7 @@ def test_it_says_what_it_is(metric):
     assert type(metric).__doc__
     assert metric.paper.startswith("https://")
     assert metric.higher_is_better in (True, False, None)
-    assert metric.needs <= {"context", "references"}
+    assert metric.needs <= {"context", "references", "group"}
 
 
 @pytest.mark.parametrize("metric", those(lambda one: one.of_replies and "references" in one.needs), ids=str)
@@ -295,8 +301,8 @@ def test_the_number_of_workers_does_not_show(metric, sample, monkeypatch):
     monkeypatch.setattr(run, "BATCH", 13)
     replies = ds.read(sample)
     chosen = [name for name in EVERY if name.startswith("meteor") == (metric == "meteor")]
-    here = ds.evaluate(replies, chosen)
+    here = ds.evaluate(replies, chosen, lacking="undefined")
     with ThreadPoolExecutor(3) as threads:
-        assert ds.evaluate(replies, chosen, on=threads) == here
+        assert ds.evaluate(replies, chosen, on=threads, lacking="undefined") == here
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        assert ds.evaluate(replies, chosen, on=processes) == here
+        assert ds.evaluate(replies, chosen, on=processes, lacking="undefined") == here

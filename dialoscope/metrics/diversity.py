@@ -1,0 +1,229 @@
+"""Diversity of replies to variants of one query (Pang et al., 2020)."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import AdditiveMetric, Bounds, ratio
+from dialoscope.metrics.grams import check_n, counts_in_each
+from dialoscope.tally import Floats, Ints, Tokens, ranges
+from dialoscope.text import Batch, Tokenizer
+from dialoscope.text.tokens import hashed_grams, hashes, reply_words
+
+FEWEST = 2
+"""Replies without which nothing can be said of how much a system varies them."""
+
+# Odd, so that multiplying by it (modulo 2**64) loses nothing.
+_SPREAD = np.int64(-0x3C6EF372FE94F82B)
+
+
+@dataclass(frozen=True)
+class Diversity(AdditiveMetric[Tokens]):
+    """The entropy of the n-grams in a system's replies to variants of one query, mean over queries."""
+
+    name = "diversity"
+    version = 1
+    paper = "https://aclanthology.org/2020.acl-main.333"
+    needs = frozenset({"group"})
+    higher_is_better = True
+    tally = Tokens
+    main_setting = "n"
+    variants = MappingProxyType(
+        {"pang-code": MappingProxyType({"tokenizer": "spaces", "log": "e", "short": "whole"})}
+    )
+
+    n: int = 2
+    tokenizer: str = "words"
+    log: Literal["2", "e"] = "2"
+    """The base of the logarithm: bits, or nats."""
+    short: Literal["none", "whole"] = "none"
+    """What n-grams a reply has that is shorter than n words: none, or one, the reply as a whole."""
+    seed: int = 0
+    """For the baseline, which draws replies to unrelated queries."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_n(self)
+        if self.seed < 0:
+            raise MetricError(f"diversity: seed must be 0 or above, not {self.seed}.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """At most the logarithm of the number of n-grams in a group."""
+        return Bounds(0, math.inf)
+
+    @property
+    def statistics(self) -> Hashable:
+        """The words of each reply after a number for its group."""
+        return "grouped words", self.tokenizer
+
+    def measure(self, batch: Batch) -> Tokens:
+        """Nothing at all for a reply that is in no group."""
+        words = reply_words(batch, Tokenizer(self.tokenizer))
+        place = np.array([place for place, one in enumerate(batch) if one.group], np.int64)
+        # Of this system: replies of others to the same variants are another group.
+        keys = hashes([f"{len(one.system)}:{one.system}{one.group}" for one in batch if one.group])
+        some = words.take(place)
+        lengths = np.zeros(len(batch), np.int64)
+        lengths[place] = some.lengths + 1
+        return Tokens(np.insert(some.ids, some.starts[:-1], keys), lengths)
+
+    def score_each(self, tally: Tokens) -> Floats:
+        """The value of the group that the reply is in."""
+        groups = _Groups.of(tally)
+        values = np.full(len(tally), math.nan)
+        values[groups.place] = self._of_groups(groups)[groups.number]
+        return values
+
+    def defined(self, tally: Tokens) -> NDArray[np.bool_]:
+        """Those in a group of at least two replies, of which one is long enough."""
+        return ~np.isnan(self.score_each(tally))
+
+    def rows(self, tally: Tokens) -> Floats:
+        """The value of each group and a 1, once for the group: with the first of its replies."""
+        groups = _Groups.of(tally)
+        values = self._of_groups(groups)
+        first = groups.place[groups.first()]
+        rows = np.zeros((len(tally), 2))
+        rows[first] = np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
+        return rows
+
+    def finish(self, sums: Floats) -> Floats:
+        """The mean over groups; undefined when there are none."""
+        return ratio(sums[:, 0], sums[:, 1])
+
+    def beside(self, tally: Tokens) -> Mapping[str, float]:
+        """Over how many groups, the same over unrelated replies, and what the entropy of all is made of.
+
+        What a system says varies within groups, and between them: the entropy of all its n-grams is the
+        mean of those within (a group counting by its n-grams) and what the group tells of the n-gram.
+        """
+        groups = _Groups.of(tally)
+        groups = groups.some(~np.isnan(self._of_groups(groups)))
+        if not groups.count:
+            return {"n": 0.0}
+        grams = self._grams(groups.words)
+        sizes = np.bincount(groups.number, weights=grams.lengths)
+        within = math.fsum(sizes / sizes.sum() * self._entropies(grams, groups.number))
+        every = float(self._entropies(grams, np.zeros_like(groups.number))[0])
+        return {
+            "n": float(groups.count),
+            "unrelated": self._unrelated(groups, grams),
+            "within": within,
+            "between": max(0.0, every - within),
+        }
+
+    def _unrelated(self, groups: "_Groups", grams: Tokens) -> float:
+        """The mean over as many groups of the same sizes, each reply of which answers another query."""
+        unrelated = groups.exchanged(self.seed)
+        if unrelated is None:
+            return math.nan
+        values = self._entropies(grams.take(unrelated.place), unrelated.number)
+        defined = values[~np.isnan(values)]
+        return math.fsum(defined) / len(defined) if len(defined) else math.nan
+
+    def _of_groups(self, groups: "_Groups") -> Floats:
+        values = self._entropies(self._grams(groups.words), groups.number)
+        return np.where(groups.sizes() >= FEWEST, values, math.nan)
+
+    def _entropies(self, grams: Tokens, group: Ints) -> Floats:
+        """The entropy of the n-grams in each group of texts; undefined where there are none."""
+        together = grams.take(np.argsort(group, kind="stable"))
+        sizes = np.bincount(group, weights=grams.lengths).astype(np.int64)
+        owner, times = counts_in_each(Tokens(together.ids, sizes))
+        order = np.lexsort((times, owner))  # so that neither the order of replies nor that of hashes shows
+        owner, times = owner[order], times[order]
+        log: Callable[[Floats], Floats] = np.log2 if self.log == "2" else np.log
+        weighted = np.bincount(owner, weights=times * log(times.astype(float)), minlength=len(sizes))
+        # Rounding may leave a hair below zero where all n-grams are the same.
+        entropy = np.maximum(log(np.maximum(sizes, 1).astype(float)) - ratio(weighted, sizes), 0.0)
+        return np.where(sizes > 0, entropy, math.nan)
+
+    def _grams(self, words: Tokens) -> Tokens:
+        grams = hashed_grams(words, self.n)
+        return grams if self.short == "none" else _with_short_ones(words, grams, self.n)
+
+
+class _Groups(NamedTuple):
+    """Replies that are in groups."""
+
+    place: Ints
+    """Where each stands among all replies."""
+    number: Ints
+    """Its group, counted from 0 in the order of their keys."""
+    words: Tokens
+
+    @classmethod
+    def of(cls, tally: Tokens) -> "_Groups":
+        place = np.flatnonzero(tally.lengths)
+        starts, lengths = tally.starts[:-1][place], tally.lengths[place] - 1
+        number = np.unique(tally.ids[starts], return_inverse=True)[1].astype(np.int64)
+        return cls(place, number, Tokens(tally.ids[ranges(starts + 1, lengths)], lengths))
+
+    @property
+    def count(self) -> int:
+        return len(self.sizes())
+
+    def sizes(self) -> Ints:
+        """How many replies each group has."""
+        return np.bincount(self.number)
+
+    def first(self) -> Ints:
+        """Which of these replies comes first in each group."""
+        return np.unique(self.number, return_index=True)[1]
+
+    def some(self, wanted: NDArray[np.bool_]) -> "_Groups":
+        """Only the groups that are wanted."""
+        kept = np.flatnonzero(wanted[self.number])
+        number = np.unique(self.number[kept], return_inverse=True)[1].astype(np.int64)
+        return _Groups(self.place[kept], number, self.words.take(kept))
+
+    def exchanged(self, seed: int) -> "_Exchanged | None":
+        """Groups of the same sizes, no two replies of which were in one before; nothing if there are too few.
+
+        With the groups in a random circle, a new one takes a reply from each of those that follow.
+        """
+        sizes, count = self.sizes(), self.count
+        if count < max(sizes):
+            return None
+        circle = np.random.default_rng(seed).permutation(count)
+        new = np.repeat(np.arange(count), sizes[circle])
+        step = ranges(np.zeros(count, np.int64), sizes[circle])
+        source = circle[(new + step) % count]
+        # By what they say, so that the order of the replies does not show.
+        order = np.lexsort((_contents(self.words), self.number))
+        starts = np.cumsum(sizes) - sizes
+        return _Exchanged(order[starts[source] + step % sizes[source]], new)
+
+
+class _Exchanged(NamedTuple):
+    """Replies put into other groups than their own."""
+
+    place: Ints
+    number: Ints
+
+
+def _contents(words: Tokens) -> Ints:
+    """A number for what each text says."""
+    numbers = np.zeros(len(words), np.int64)
+    position = ranges(np.zeros_like(words.lengths), words.lengths)
+    np.add.at(numbers, words.owner, words.ids * (2 * position + 1))
+    return numbers
+
+
+def _with_short_ones(words: Tokens, grams: Tokens, n: int) -> Tokens:
+    """The n-grams, and those of texts shorter than n words: one for each, made of all of its words."""
+    short = np.flatnonzero(words.lengths < n)
+    codes = np.full(len(short), _SPREAD, np.int64)
+    for step in range(n - 1):
+        has = np.flatnonzero(words.lengths[short] > step)
+        codes[has] = codes[has] * _SPREAD + words.ids[words.starts[short[has]] + step]
+    lengths = grams.lengths.copy()
+    lengths[short] = 1
+    return Tokens(np.insert(grams.ids, grams.starts[short], codes), lengths)
