@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
-	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m bertscore -m fbd -m likelihood
+	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m bertscore -m fbd -m coherence -m fluency
 
 test: .venv/ready
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

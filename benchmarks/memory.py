@@ -39,13 +39,13 @@ SUMS = ["bleu:order=1/2/3/4", "rouge:order=1/2/3/4/l/w", "words", "repetition", 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replies", type=int, default=0)
-    parser.add_argument("--language-model", action="store_true", help="likelihood, nothing else")
+    parser.add_argument("--language-model", action="store_true", help="coherence, nothing else")
     parser.add_argument("--distribution", action="store_true", help="FBD and PRD against a corpus")
     parser.add_argument("--suite", action="store_true", help="the whole lexical suite")
     arguments = parser.parse_args()
     count = arguments.replies or (100_000 if arguments.language_model else 1_000_000)
     metrics = ["--suite", "lexical"] if arguments.suite else [part for name in SUMS for part in ("-m", name)]
-    metrics = ["-m", "likelihood"] if arguments.language_model else metrics
+    metrics = ["-m", "coherence"] if arguments.language_model else metrics
     bar = MODEL_BAR if arguments.language_model else BAR
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "replies.jsonl")

@@ -21,16 +21,19 @@ if TYPE_CHECKING:
     from dialoscope.metrics.average import Average
     from dialoscope.metrics.bertscore import Bertscore
     from dialoscope.metrics.bleu import Bleu
+    from dialoscope.metrics.coherence import Coherence
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
     from dialoscope.metrics.diversity import Diversity
     from dialoscope.metrics.entropy import Entropy
     from dialoscope.metrics.extrema import Extrema
     from dialoscope.metrics.fbd import Fbd
+    from dialoscope.metrics.fluency import Fluency
     from dialoscope.metrics.greedy import Greedy
-    from dialoscope.metrics.likelihood import Likelihood
     from dialoscope.metrics.meteor import Meteor
     from dialoscope.metrics.normality import Normality
+    from dialoscope.metrics.perplexity import Perplexity
+    from dialoscope.metrics.pmi import Pmi
     from dialoscope.metrics.prd import Prd
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
@@ -52,6 +55,7 @@ _HOMES = {
     "Bertscore": "metrics.bertscore",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
+    "Coherence": "metrics.coherence",
     "Copying": "metrics.copying",
     "DataError": "errors",
     "Dialogue": "records",
@@ -62,14 +66,16 @@ _HOMES = {
     "Example": "records",
     "Extrema": "metrics.extrema",
     "Fbd": "metrics.fbd",
+    "Fluency": "metrics.fluency",
     "Greedy": "metrics.greedy",
-    "Likelihood": "metrics.likelihood",
     "MeanMetric": "metrics",
     "Meteor": "metrics.meteor",
     "Metric": "metrics",
     "MetricError": "errors",
     "MissingExtra": "errors",
     "Normality": "metrics.normality",
+    "Perplexity": "metrics.perplexity",
+    "Pmi": "metrics.pmi",
     "PoolMetric": "metrics",
     "Prd": "metrics.prd",
     "Rating": "records",
@@ -101,6 +107,7 @@ __all__ = [
     "Bertscore",
     "Bleu",
     "Bounds",
+    "Coherence",
     "Copying",
     "DataError",
     "Dialogue",
@@ -111,14 +118,16 @@ __all__ = [
     "Example",
     "Extrema",
     "Fbd",
+    "Fluency",
     "Greedy",
-    "Likelihood",
     "MeanMetric",
     "Meteor",
     "Metric",
     "MetricError",
     "MissingExtra",
     "Normality",
+    "Perplexity",
+    "Pmi",
     "PoolMetric",
     "Prd",
     "Rating",

@@ -105,7 +105,7 @@ def _device() -> Finding:
         return Finding("device", "lacking", f"{cores}; models need torch", "pip install 'dialoscope[neural]'")
     if torch.cuda.is_available():
         card = torch.cuda.get_device_properties(0)
-        advice = "for speed, let models compute in half precision, e.g. -m likelihood:lm.dtype=bfloat16"
+        advice = "for speed, let models compute in half precision, e.g. -m coherence:lm.dtype=bfloat16"
         return Finding("device", "ok", f"{card.name}, {card.total_memory / 2**30:.0f} GiB", advice)
     advice = (
         "a GPU seems to be here: install a build of torch that can use it"

@@ -44,7 +44,8 @@ class Audit:
     def curve(self, metric: str, perturbation: str) -> Curve:
         """What becomes of a metric under a perturbation."""
         for one in self.curves:
-            if (one.metric, one.perturbation) == (metric, perturbation):
+            names = one.metric, str(self.result.named(one.metric))
+            if metric in names and perturbation == one.perturbation:
                 return one
         known = dict.fromkeys(name for one in self.curves for name in (one.metric, one.perturbation))
         raise DialoscopeError(f"The audit has no {metric} under {perturbation}; it has: {', '.join(known)}.")

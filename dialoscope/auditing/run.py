@@ -62,7 +62,8 @@ def audit(
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     made = Perturbed.of(source, plan, log)
-    scored = evaluate(made, metrics, on=on, lacking=lacking, real=real, seed=seed)
+    base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
+    scored = evaluate(made, metrics, on=on, lacking=lacking, real=real, fit_on=base, seed=seed)
     warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)
@@ -92,10 +93,11 @@ def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
     }
     for one, perturbation in product(result.metrics, made.plan.perturbations):
         cells = {
-            ratio: table.cell(made.plan.system(perturbation, ratio), str(one)) for ratio in made.plan.ratios
+            ratio: table.cell(made.plan.system(perturbation, ratio), result.label(one))
+            for ratio in made.plan.ratios
         }
         yield Curve(
-            metric=str(one),
+            metric=result.label(one),
             perturbation=perturbation,
             points=tuple(
                 Point(ratio, cell.value, cell.low, cell.high, changed[perturbation, ratio], cell.undefined)

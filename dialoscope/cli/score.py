@@ -58,6 +58,13 @@ Real = Annotated[
         help="Dialogues between people, with which fbd and prd compare a system in place of its references.",
     ),
 ]
+Like = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Score with the metrics of a saved run, or those named, on the scales that were fitted there.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="For intervals and tests.")]
 Workers = Annotated[int, typer.Option(min=1, help="Processes to score with; the numbers are the same.")]
 
@@ -78,6 +85,7 @@ def score(
     lacking: Lacking = None,
     scale: Scale = [],
     real: Real = None,
+    like: Like = None,
     seed: Seed = 0,
     workers: Workers = 1,
     confidence: Confidence = 0.95,
@@ -114,6 +122,7 @@ def score(
             lacking=lacking,
             scales=options.scales(scale),
             real=real,
+            like=like,
             seed=seed,
             progress=progress,
         )

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from typing import (
     Generic,
     Literal,
     NamedTuple,
+    Self,
     TypeVar,
     get_args,
     get_origin,
@@ -43,6 +45,14 @@ class Bounds(NamedTuple):
         return " – ".join(("∞" if end > 0 else "-∞") if math.isinf(end) else f"{end:g}" for end in self)
 
 
+class Fitted(NamedTuple):
+    """A metric after its scale was fitted to the replies of a run."""
+
+    metric: "Metric[Any]"
+    warning: str = ""
+    """What should be known of the fit; empty where nothing is odd."""
+
+
 @dataclass(frozen=True)
 class Metric(ABC, Generic[T]):
     """A frozen description: its fields are its settings, and all that it does is functions of them."""
@@ -66,6 +76,8 @@ class Metric(ABC, Generic[T]):
     """Settings that may be paths, in which a slash does not part one value from the next."""
     at_once: ClassVar[bool] = False
     """Whether all replies are measured together, since its model shares work between them."""
+    fits: ClassVar[str | None] = None
+    """The setting that is fitted to all replies of a run where nobody has set it: the scale of coherence."""
 
     def __post_init__(self) -> None:
         hints = setting_types(type(self))
@@ -113,13 +125,36 @@ class Metric(ABC, Generic[T]):
         return 1e-9 if not self.at_once else max(map(_tolerance, self.backends))
 
     @property
+    def relative_tolerance(self) -> float:
+        """The same in proportion to the number; 0 where a model is off by as much whatever the number."""
+        return 0.0 if self.at_once and self.of_replies else self.tolerance
+
+    @property
     def statistics(self) -> Hashable:
         """Metrics that answer the same here have the same statistics, which are then made and kept once."""
         return self
 
+    def announce(self, batch: Batch) -> None:
+        """Say what will be asked of a model, before any metric measures, so that all of them ask together."""
+
     @abstractmethod
     def measure(self, batch: Batch) -> T:
         """The statistics of each reply, seen alone."""
+
+    @property
+    def to_fit(self) -> bool:
+        """Whether its scale is still to be fitted."""
+        return False
+
+    def fitted(self, tally: T) -> Fitted:
+        """The metric with its scale fitted to these replies; asked of those alone that have one to fit."""
+        return Fitted(self)
+
+    @property
+    def unfitted(self) -> Self:
+        """The metric as it would be named for its scale to be fitted."""
+        unset: dict[str, Any] = {self.fits: getattr(type(self), self.fits)} if self.fits else {}
+        return dataclasses.replace(self, **unset) if unset else self
 
     @abstractmethod
     def score(self, tally: T) -> float:
@@ -247,6 +282,13 @@ def setting_types(of: type[Metric[Any]]) -> Mapping[str, Any]:
     """The declared type of each setting."""
     hints = get_type_hints(of)
     return MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(of)})
+
+
+def labels(metrics: Sequence[Metric[Any]]) -> dict[Metric[Any], str]:
+    """What each metric of a run is called: its text without what was fitted, where that is no other's too."""
+    short = {one: str(one.unfitted) for one in metrics}
+    used = Counter(short.values())
+    return {one: name if used[name] == 1 else str(one) for one, name in short.items()}
 
 
 def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:

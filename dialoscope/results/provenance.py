@@ -29,6 +29,8 @@ class Provenance:
     warnings: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     """By its signature, a hash of what is behind each model: weights, tokenizer, data."""
+    fitted: tuple[str, ...] = ()
+    """Metrics whose scales were fitted to these very replies."""
 
     def notices(self) -> list[str]:
         """What a reader of the numbers should be told about the data."""

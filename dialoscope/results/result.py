@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from dialoscope.errors import DialoscopeError, MissingExtra
 from dialoscope.metrics import Metric, metric
+from dialoscope.metrics.base import labels
 from dialoscope.results import trust
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
@@ -114,7 +116,7 @@ class Result:
         intervals = self._intervals(confidence, draws)
         rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
         cells = tuple(cell for row in rows for cell in row)
-        return Table(cells, self.systems, tuple(map(str, self.metrics)), confidence)
+        return Table(cells, self.systems, tuple(map(self.label, self.metrics)), confidence)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -132,7 +134,7 @@ class Result:
     def to_columns(self) -> dict[str, Any]:
         """id, system, and a column of values for each metric."""
         names = np.array(self.systems, dtype=object)
-        columns = {str(one): self.values(one) for one in self.metrics if one.of_replies}
+        columns = {self.label(one): self.values(one) for one in self.metrics if one.of_replies}
         return {"id": list(self.replies.ids), "system": names[self.replies.system].tolist(), **columns}
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -193,12 +195,23 @@ class Result:
         return np.concatenate([self.values(one), [self.score(one, system) for system in self.systems]])
 
     def named(self, of: Metric[Any] | str) -> Metric[Any]:
-        """The metric of this run that goes by this name."""
-        named = {str(one): one for one in self.metrics}
+        """The metric of this run that goes by this name, with or without what was fitted."""
+        named = {label: one for one, label in self._labels.items()}
         wanted = of if isinstance(of, Metric) else named[of] if of in named else metric(of)
+        fitted = [one for one in self.metrics if one.unfitted == wanted]
+        if wanted not in self.metrics and len(fitted) == 1:
+            return fitted[0]
         if wanted not in self.metrics:
-            raise DialoscopeError(f"This run has no {wanted}; it has: {', '.join(map(str, self.metrics))}.")
+            raise DialoscopeError(f"This run has no {wanted}; it has: {', '.join(named)}.")
         return wanted
+
+    def label(self, one: Metric[Any]) -> str:
+        """What a metric of this run is called in tables and files."""
+        return self._labels[one]
+
+    @cached_property
+    def _labels(self) -> Mapping[Metric[Any], str]:
+        return labels(self.metrics)
 
     def _intervals(self, confidence: float, draws: int) -> Intervals:
         if (confidence, draws) not in self._made:
@@ -231,7 +244,7 @@ class Result:
             cells.append(
                 Cell(
                     system=system,
-                    metric=str(one),
+                    metric=self.label(one),
                     value=value,
                     low=intervals[system][one].low,
                     high=intervals[system][one].high,
@@ -243,10 +256,19 @@ class Result:
                     compared=comparison.items if comparison else None,
                     signature=one.signature,
                     beside=found[system].beside,
-                    caution=found[system].caution,
+                    caution=found[system].caution or self._alone(one),
                 )
             )
         return cells
+
+    def _alone(self, one: Metric[Any]) -> str:
+        """A scale fitted to one system says nothing of another."""
+        if len(self.systems) > 1 or str(one) not in self.provenance.fitted:
+            return ""
+        return (
+            f"{self.label(one)} has a scale fitted to this system alone; to compare another with it, score "
+            "that one with --like and this run (like=)."
+        )
 
 
 class _Found(NamedTuple):

@@ -152,7 +152,7 @@ def _replies_table(result: Result) -> pa.Table:
         "system": names,
         "item": pa.array(result.replies.item),
     }
-    values = {str(one): _nullable(result.values(one)) for one in result.metrics if one.of_replies}
+    values = {result.label(one): _nullable(result.values(one)) for one in result.metrics if one.of_replies}
     return pa.table({**columns, **values})
 
 
@@ -170,7 +170,7 @@ def _statistics_names(result: Result) -> dict[Hashable, str]:
     """A column for each kind of statistics, named after the first metric that uses it."""
     names: dict[Hashable, str] = {}
     for one in result.metrics:
-        names.setdefault(one.statistics, str(one))
+        names.setdefault(one.statistics, result.label(one))
     return names
 
 
@@ -291,7 +291,8 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 
 
 def _provenance(record: dict[str, Any]) -> Provenance:
-    return Provenance(**{**record, "warnings": tuple(record["warnings"])})
+    lists = {name: tuple(record.get(name, ())) for name in ("warnings", "fitted")}
+    return Provenance(**{**record, **lists})
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -11,7 +10,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from dialoscope.metrics.base import setting_types
 from dialoscope.records import Example
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
+from dialoscope.scoring.fitting import changed_since, fitted, fitted_as_in, rows_of
 from dialoscope.scoring.needs import POLICIES, Needs
 from dialoscope.signature import signature
 from dialoscope.tally import Ints, Tally
@@ -45,6 +45,8 @@ def evaluate(
     lacking: str | None = None,
     scales: dict[str, tuple[float, float]] | None = None,
     real: str | Path | None = None,
+    like: Result | str | Path | None = None,
+    fit_on: Sequence[str] = (),
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
@@ -60,41 +62,49 @@ def evaluate(
         scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
         real: A file of dialogues between people, in place of references, for metrics that compare a system
             with people (fbd, prd).
+        like: A run, or its folder, whose metrics are taken as they were fitted there, so that the numbers of
+            both can be compared: all of them, or those that `metrics` names.
+        fit_on: To whose replies scales (the floor of coherence) are fitted; to all systems' if none is named.
         seed: For the resampling behind intervals and tests.
         progress: Told how many bytes more have been read.
     """
-    chosen = _chosen(suite("lexical") if metrics is None else metrics, real)
-    lacking = lacking or ("leave-out" if metrics is None else "stop")
-    _check(lacking, seed)
+    wanted = _wanted(metrics, like, real, lacking)
+    _check(wanted.lacking, seed)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
-    started, clock = datetime.now(UTC), time.perf_counter()
-    collected = Collected(Lint(scales), Needs(chosen, lacking), keeps=any(one.at_once for one in chosen))
+    started = datetime.now(UTC)
+    collected = Collected(Lint(scales), Needs(*wanted[:2]), keeps=any(one.at_once for one in wanted.metrics))
     log = ReadLog(on_bytes=progress)
-    tallies = _streamed(collected, source.rows(log), chosen, on)
-    left_out = collected.needs.left_out()
-    kept = _kept(chosen, left_out)
+    tallies = _streamed(collected, source.rows(log), wanted.metrics, on)
+    kept = _kept(wanted.metrics, collected.needs.left_out())
     # Models load only now that every reply has been looked at and has what it must have.
     tallies |= _measure_all(iter([collected.examples]), tuple(one for one in kept if one.at_once), None)
+    index = collected.index()
+    fits = fitted(kept, tallies, rows_of(fit_on, index))
+    models = {signature(model): model.fingerprint for one in kept for model in one.backends}
     return Result(
-        replies=collected.index(),
-        metrics=kept,
+        replies=index,
+        metrics=fits.metrics,
         tallies={one.statistics: tallies[one.statistics] for one in kept},
         ratings=collected.ratings.build(),
         provenance=Provenance(
-            data=f"sha256:{collected.data.hexdigest()}",
             source=source.arguments(),
-            replies=len(collected.ids),
-            skipped=log.problem_count,
-            lacking=lacking,
+            lacking=wanted.lacking,
             seed=seed,
-            command=shlex.join(sys.argv),
-            started=started.isoformat(timespec="seconds"),
-            seconds=round(time.perf_counter() - clock, 3),
-            versions=versions(neural=any(one.at_once for one in kept)),
-            models={signature(model): model.fingerprint for one in kept for model in one.backends},
-            warnings=(*_told(left_out), *collected.lint.warnings(log), *collected.warnings),
+            models=models,
+            fitted=fits.here,
+            warnings=(*collected.told(log), *fits.warnings, *changed_since(wanted.like, models)),
+            **collected.counted(log),
+            **_made(started, kept),
         ),
     )
+
+
+class Wanted(NamedTuple):
+    """What to score with."""
+
+    metrics: tuple[Metric[Any], ...]
+    lacking: str
+    like: Result | None
 
 
 @dataclass
@@ -140,6 +150,15 @@ class Collected:
         if shared:
             self._warn_of_odd_ids(by_id, by_context)
         return ReplyIndex(tuple(self.ids), tuple(self.systems), system, by_id if shared else by_context)
+
+    def counted(self, log: ReadLog) -> dict[str, Any]:
+        """Which replies there were, for the record: a hash of them, and how many."""
+        data = f"sha256:{self.data.hexdigest()}"
+        return {"data": data, "replies": len(self.ids), "skipped": log.problem_count}
+
+    def told(self, log: ReadLog) -> list[str]:
+        """What was left out for what the replies lack, and what is odd about them."""
+        return [*_told(self.needs.left_out()), *self.lint.warnings(log), *self.warnings]
 
     def _warn_of_odd_ids(self, by_id: Ints, by_context: Ints) -> None:
         order = np.argsort(by_id, kind="stable")
@@ -209,6 +228,30 @@ def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
     ]
 
 
+def _made(started: datetime, metrics: Sequence[Metric[Any]]) -> dict[str, Any]:
+    """How, when and by what a run was made."""
+    return {
+        "versions": versions(neural=any(one.at_once for one in metrics)),
+        "command": shlex.join(sys.argv),
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
+    }
+
+
+def _wanted(
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None,
+    like: Result | str | Path | None,
+    real: str | Path | None,
+    lacking: str | None,
+) -> Wanted:
+    """The metrics and what to do where they lack something, as the run that is named, or named one by one."""
+    run = Result.load(like) if isinstance(like, str | Path) else like
+    if metrics is None:
+        metrics = run.metrics if run else suite("lexical")
+        lacking = lacking or (run.provenance.lacking if run else "leave-out")
+    return Wanted(fitted_as_in(run, _chosen(metrics, real)), lacking or "stop", run)
+
+
 def _chosen(
     metrics: Sequence[Metric[Any] | str] | Metric[Any] | str, real: str | Path | None
 ) -> tuple[Metric[Any], ...]:
@@ -267,6 +310,8 @@ def _mapped(
 
 def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> list[Tally]:
     batch = Batch(examples)
+    for one in metrics:
+        one.announce(batch)
     measured = [one.measure(batch) for one in metrics]
     for one, tally in zip(metrics, measured, strict=True):
         if len(tally) != len(batch):

@@ -133,6 +133,5 @@ def _misrecorded(record: store.Recorded, new: Result) -> Iterator[str]:
 
 
 def _near(were: Floats | float, are: Floats | float, one: Metric[Any]) -> NDArray[np.bool_]:
-    """Which numbers are the same; relative to their size only where nothing but rounding can differ."""
-    relative = 0.0 if one.at_once and one.of_replies else one.tolerance
-    return np.isclose(were, are, rtol=relative, atol=one.tolerance, equal_nan=True)
+    """Which numbers are the same."""
+    return np.isclose(were, are, rtol=one.relative_tolerance, atol=one.tolerance, equal_nan=True)

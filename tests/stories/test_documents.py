@@ -16,7 +16,7 @@ PAGES = [*(f"docs/metrics/{name}.md" for name in METRICS), "docs/metrics/tokeniz
 
 _ASSETS = {
     "meteor": "wordnet",
-    "likelihood": "smollm2",
+    **dict.fromkeys(("coherence", "fluency", "perplexity", "pmi"), "smollm2"),
     **dict.fromkeys(("average", "extrema", "greedy"), "glove"),
     **dict.fromkeys(("bertscore", "fbd", "prd", "normality"), "minilm"),
 }

@@ -39,32 +39,32 @@ def asked(metric, example):
 
 def test_turns_are_lines_and_the_reply_is_the_next():
     example = reply("fine", "how are you", "and you")
-    assert asked(ds.Likelihood(lm=Recorder()), example) == [("how are you\nand you\n", "fine")]
-    assert asked(ds.Likelihood(lm=Recorder(), turns=1), example) == [("and you\n", "fine")]
-    assert asked(ds.Likelihood(lm=Recorder(), join="space"), example) == [("how are you and you", " fine")]
+    assert asked(ds.Coherence(lm=Recorder()), example) == [("how are you\nand you\n", "fine")]
+    assert asked(ds.Coherence(lm=Recorder(), turns=1), example) == [("and you\n", "fine")]
+    assert asked(ds.Coherence(lm=Recorder(), join="space"), example) == [("how are you and you", " fine")]
 
 
 def test_it_is_the_mean_over_tokens_and_undefined_without_any():
     examples = [reply("yes no", "tea?"), reply("", "tea?", name="2"), reply("yes", name="3")]
-    result = ds.evaluate(examples, ds.Likelihood(lm=FakeLanguageModel()), lacking="undefined")
+    result = ds.evaluate(examples, ds.Coherence(lm=FakeLanguageModel(), scale="raw"), lacking="undefined")
     (tokens,) = FakeLanguageModel().log_probabilities([Continuation("tea?\n", "yes no")])
-    found = result.values("likelihood:lm=fake")
+    found = result.values("coherence:lm=fake,scale=raw")
     assert found[0] == pytest.approx(tokens.mean())
     assert np.isnan(found[1:]).all()
-    assert result.score("likelihood:lm=fake", "s") == found[0]
+    assert result.score("coherence:lm=fake,scale=raw", "s") == found[0]
 
 
 @pytest.mark.parametrize(
     ("text", "lm"),
     [
-        ("likelihood", TransformerLanguageModel()),
-        ("likelihood:lm=fake", FakeLanguageModel()),
-        ("likelihood:lm=org/model", TransformerLanguageModel("org/model")),
-        ("likelihood:lm=gpt2,lm.window=512,turns=2", TransformerLanguageModel("gpt2", window=512)),
-        ("likelihood:lm.dtype=bfloat16", TransformerLanguageModel(dtype="bfloat16")),
-        ("likelihood:lm=http://host:1/v1#m", HttpLanguageModel("http://host:1/v1", "m")),
+        ("coherence", TransformerLanguageModel()),
+        ("coherence:lm=fake", FakeLanguageModel()),
+        ("coherence:lm=org/model", TransformerLanguageModel("org/model")),
+        ("coherence:lm=gpt2,lm.window=512,turns=2", TransformerLanguageModel("gpt2", window=512)),
+        ("coherence:lm.dtype=bfloat16", TransformerLanguageModel(dtype="bfloat16")),
+        ("coherence:lm=http://host:1/v1#m", HttpLanguageModel("http://host:1/v1", "m")),
         (
-            "likelihood:lm=http://host:1/v1#m,lm.revision=7",
+            "coherence:lm=http://host:1/v1#m,lm.revision=7",
             HttpLanguageModel("http://host:1/v1", "m", revision="7"),
         ),
     ],
@@ -77,26 +77,26 @@ def test_a_text_names_the_model_and_its_settings(text, lm):
 
 
 def test_a_model_can_be_given_by_its_name():
-    assert ds.Likelihood(lm="gpt2") == ds.metric("likelihood:lm=gpt2")
+    assert ds.Coherence(lm="gpt2") == ds.metric("coherence:lm=gpt2")
 
 
 def test_several_values_of_other_settings_are_several_metrics():
-    assert [one.turns for one in metrics("likelihood:lm=a/b,turns=1/2")] == [1, 2]
+    assert [one.turns for one in metrics("coherence:lm=a/b,turns=1/2")] == [1, 2]
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         (
-            "likelihood:lm.size=3",
+            "coherence:lm.size=3",
             "lm has no setting 'size'. It has: revision, dtype, start, window, device, budget.",
         ),
-        ("likelihood:lm=fake,lm.size=3", "lm has no setting 'size'. It has: none."),
-        ("likelihood:lm.window=big", "lm.window must be a number, not 'big'"),
-        ("likelihood:lm=http://host/v1", "'http://host/v1' names no model"),
-        ("likelihood:lm.dtype=int8", "dtype is 'int8'; it must be one of: float32, bfloat16, float16"),
-        ("likelihood:turns=-1", "turns must be 0"),
-        ("likelihood:turns.x=1", "likelihood has no setting 'turns.x'"),
+        ("coherence:lm=fake,lm.size=3", "lm has no setting 'size'. It has: none."),
+        ("coherence:lm.window=big", "lm.window must be a number, not 'big'"),
+        ("coherence:lm=http://host/v1", "'http://host/v1' names no model"),
+        ("coherence:lm.dtype=int8", "dtype is 'int8'; it must be one of: float32, bfloat16, float16"),
+        ("coherence:turns=-1", "turns must be 0"),
+        ("coherence:turns.x=1", "coherence has no setting 'turns.x'"),
     ],
 )
 def test_a_wrong_setting_is_explained(text, complaint):
@@ -105,8 +105,8 @@ def test_a_wrong_setting_is_explained(text, complaint):
 
 
 def test_a_thing_that_is_no_model_is_refused():
-    with pytest.raises(ds.MetricError, match="likelihood: lm must be a LanguageModel, not '3'"):
-        ds.Likelihood(lm=3)
+    with pytest.raises(ds.MetricError, match="coherence: lm must be a LanguageModel, not '3'"):
+        ds.Coherence(lm=3)
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,16 @@ class NeverLoaded(FakeLanguageModel):
 def test_what_is_lacking_is_told_before_any_model_is_asked():
     examples = [*(reply("yes", "tea?", name=str(number)) for number in range(5000)), reply("no", name="last")]
     with pytest.raises(ds.MetricError, match=r"needs context, but 1 of 5001 replies .*'last'"):
-        ds.evaluate(examples, ds.Likelihood(lm=NeverLoaded()))
+        ds.evaluate(examples, ds.Coherence(lm=NeverLoaded()))
 
 
 def test_a_metric_that_is_left_out_asks_no_model():
-    metrics = [ds.Likelihood(lm=NeverLoaded()), ds.Words()]
+    metrics = [ds.Coherence(lm=NeverLoaded()), ds.Words()]
     assert ds.evaluate([reply("yes")], metrics, lacking="leave-out").metrics == (ds.Words(),)
 
 
 def test_a_run_says_which_model_made_it_and_is_verified(tmp_path, sample):
-    result = ds.evaluate(ds.read(sample), ["likelihood:lm=fake", "words"])
+    result = ds.evaluate(ds.read(sample), ["coherence:lm=fake", "words"])
     assert result.provenance.models == {"fake-lm|v:1": "fake"}
     assert "words" not in result.provenance.models
     result.save(tmp_path / "run")
@@ -135,20 +135,20 @@ def test_a_run_says_which_model_made_it_and_is_verified(tmp_path, sample):
 
 
 def test_verify_says_when_what_is_behind_a_model_has_changed(tmp_path, sample, monkeypatch):
-    ds.evaluate(ds.read(sample), "likelihood:lm=fake").save(tmp_path / "run")
+    ds.evaluate(ds.read(sample), "coherence:lm=fake").save(tmp_path / "run")
     monkeypatch.setattr(FakeLanguageModel, "fingerprint", "other")
     (difference,) = ds.verify(tmp_path / "run").differences
     assert difference == "what is behind fake-lm|v:1 has changed: its hash was fake, is other"
 
 
 def test_numbers_of_models_may_be_off_by_what_their_precision_allows():
-    full, half = ds.metric("likelihood"), ds.metric("likelihood:lm.dtype=bfloat16")
+    full, half = ds.metric("coherence"), ds.metric("coherence:lm.dtype=bfloat16")
     assert ds.Words().tolerance < full.tolerance < half.tolerance
 
 
 @pytest.mark.parametrize(("shift", "holds"), [(1e-5, True), (0.01, False)])
 def test_verify_tells_rounding_from_another_number(tmp_path, sample, monkeypatch, shift, holds):
-    ds.evaluate(ds.read(sample), "likelihood:lm=fake").save(tmp_path / "run")
+    ds.evaluate(ds.read(sample), "coherence:lm=fake").save(tmp_path / "run")
     honest = FakeLanguageModel.log_probabilities
     monkeypatch.setattr(
         FakeLanguageModel,
@@ -159,16 +159,12 @@ def test_verify_tells_rounding_from_another_number(tmp_path, sample, monkeypatch
 
 
 def test_verify_knows_models_that_are_gone(tmp_path, sample, monkeypatch):
-    ds.evaluate(ds.read(sample), "likelihood:lm=fake").save(tmp_path / "run")
+    ds.evaluate(ds.read(sample), "coherence:lm=fake").save(tmp_path / "run")
     monkeypatch.setattr(FakeLanguageModel, "version", 2)
     with pytest.raises(ds.RunError):
         ds.verify(tmp_path / "run")
 
 
-def test_a_bound_is_never_passed():
-    assert ds.Likelihood(lm="fake").bounds == ds.Bounds(-math.inf, 0)
-
-
 def test_the_machine_does_not_show_in_the_signature():
     here = TransformerLanguageModel(device="cpu", budget=7)
-    assert dataclasses.replace(ds.Likelihood(), lm=here).signature == ds.Likelihood().signature
+    assert dataclasses.replace(ds.Coherence(), lm=here).signature == ds.Coherence().signature

@@ -1,0 +1,28 @@
+"""Context coherence (Pang et al., 2020, https://aclanthology.org/2020.acl-main.333)."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.metrics.likelihoods import ReadInContext, ScaledLikelihood
+
+
+@dataclass(frozen=True)
+class Coherence(ScaledLikelihood, ReadInContext):
+    """How likely a language model finds a reply after its context."""
+
+    name = "coherence"
+    version = 1
+    paper = "https://aclanthology.org/2020.acl-main.333"
+    variants = MappingProxyType(
+        {
+            "pang-code": MappingProxyType(
+                {
+                    "lm": TransformerLanguageModel(start="none"),
+                    "turns": 1,
+                    "join": "space",
+                    "length": "sum",
+                }
+            )
+        }
+    )

@@ -1,0 +1,78 @@
+"""Pointwise mutual information of reply and context (Li et al., 2016, https://aclanthology.org/N16-1014)."""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.backends import Continuation
+from dialoscope.metrics.base import Bounds, GradeMetric, ratio
+from dialoscope.metrics.likelihoods import ReadInContext
+from dialoscope.metrics.reading import Texts, in_context, reading
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+
+@dataclass(frozen=True)
+class Pmi(GradeMetric[Sums], ReadInContext):
+    """How much likelier a language model finds a reply after its context than by itself."""
+
+    name = "pmi"
+    version = 1
+    paper = "https://aclanthology.org/N16-1014"
+    higher_is_better = True
+
+    length: Literal["mean", "sum"] = "mean"
+    """Over the tokens of a reply: their mean, or their sum."""
+    scale: Literal["raw", "normalised"] = "raw"
+    """Natural logarithms, or as a share of the reply's own information: 1 where the context tells it all."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """A context can make a reply less likely without limit."""
+        return Bounds(-math.inf, math.inf if self.scale == "raw" else 1)
+
+    @property
+    def relative_tolerance(self) -> float:
+        """A sum is off by more the more tokens it has."""
+        return self.tolerance if self.length == "sum" else super().relative_tolerance
+
+    @property
+    def statistics(self) -> Hashable:
+        """Both sums over the same tokens, and their number."""
+        return "mutual", self.lm, self.turns, self.join
+
+    def announce(self, batch: Batch) -> None:
+        """The reply after its context and without it."""
+        given = in_context(batch, self.turns, self.join)
+        reading(batch, self.lm).add([*given, *_bare(given)])
+
+    def measure(self, batch: Batch) -> Sums:
+        """Undefined without context, and for a reply without tokens."""
+        given = in_context(batch, self.turns, self.join)
+        read = reading(batch, self.lm)
+        rows = [_mutual(*pair) for pair in zip(read.answers(given), read.answers(_bare(given)), strict=True)]
+        return Sums(np.array(rows, float).reshape(-1, 3))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """Log P(reply | context) - log P(reply), for each token, for all, or as a share of -log P(reply)."""
+        given, bare, tokens = tally.rows.astype(float).T
+        gain = given - bare
+        if self.scale == "normalised":
+            return ratio(gain, -bare)
+        return gain if self.length == "sum" else ratio(gain, tokens)
+
+
+def _bare(given: Texts) -> Texts:
+    """The same texts with nothing before them: with the same space in front, they have the same tokens."""
+    return [Continuation("", text.text) if text is not None else None for text in given]
+
+
+def _mutual(given: Floats, bare: Floats) -> Sequence[float]:
+    """A first token that has no probability where nothing stands before it is left out on both sides."""
+    tokens = min(len(given), len(bare))
+    if not tokens:
+        return [math.nan] * 3
+    return [math.fsum(given[-tokens:]), math.fsum(bare[-tokens:]), tokens]

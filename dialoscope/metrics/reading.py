@@ -1,0 +1,72 @@
+"""What metrics ask of a language model: which texts, each of them once, however many metrics ask."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.backends import Continuation, LanguageModel
+from dialoscope.records import Example
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+Join = Literal["newline", "space"]
+Texts = Sequence[Continuation | None]
+"""What is read of each reply; nothing where there is nothing to read."""
+
+
+class Reading:
+    """The texts that metrics have a model read for a batch, and what it said of them."""
+
+    def __init__(self, lm: LanguageModel) -> None:
+        self.lm = lm
+        self.waiting: dict[Continuation, None] = {}
+        self.found: dict[Continuation, Floats] = {}
+
+    def add(self, texts: Texts) -> None:
+        """Texts to read when the next answer is wanted."""
+        self.waiting.update((text, None) for text in texts if text is not None and text not in self.found)
+
+    def answers(self, texts: Texts) -> list[Floats]:
+        """The log-probabilities of each text's tokens; none for a reply with nothing to read."""
+        self.add(texts)
+        if self.waiting:
+            asked = list(self.waiting)
+            self.found.update(zip(asked, self.lm.log_probabilities(asked), strict=True))
+            self.waiting.clear()
+        return [self.found[text] if text is not None else np.empty(0) for text in texts]
+
+
+def reading(batch: Batch, lm: LanguageModel) -> Reading:
+    """The one reading of a batch by a model."""
+    return batch.once(("reading", lm), lambda: Reading(lm))
+
+
+def in_context(batch: Batch, turns: int, join: Join) -> Texts:
+    """Each reply after the last so many turns of its context (0: all); nothing without context or reply."""
+    return batch.once(
+        ("in context", turns, join),
+        lambda: [_continuation(one, turns, join) if one.context and one.response else None for one in batch],
+    )
+
+
+def alone(batch: Batch) -> Texts:
+    """Each reply with nothing before it."""
+    return batch.once(
+        ("alone",), lambda: [Continuation("", one.response) if one.response else None for one in batch]
+    )
+
+
+def totals(found: Sequence[Floats]) -> Sums:
+    """For each text the sum over its tokens and their number; undefined without a token."""
+    rows = [(math.fsum(one), float(len(one))) if len(one) else (math.nan, math.nan) for one in found]
+    return Sums(np.array(rows, float).reshape(-1, 2))
+
+
+def _continuation(example: Example, turns: int, join: Join) -> Continuation:
+    """A space belongs to the word that follows it, a newline to the line that it ends."""
+    said = example.context[-turns:]
+    if join == "space":
+        return Continuation(" ".join(said), f" {example.response}")
+    return Continuation("".join(f"{turn}\n" for turn in said), example.response)
