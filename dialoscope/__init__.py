@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
     from dialoscope.metrics.self_bleu import SelfBleu
+    from dialoscope.metrics.self_consistency import SelfConsistency
     from dialoscope.metrics.words import Words
     from dialoscope.records import Dialogue, Example, Rating, Turn
     from dialoscope.results import Result
@@ -85,6 +86,7 @@ _HOMES = {
     "Rouge": "metrics.rouge",
     "RunError": "errors",
     "SelfBleu": "metrics.self_bleu",
+    "SelfConsistency": "metrics.self_consistency",
     "SumMetric": "metrics",
     "Turn": "records",
     "WordNet": "backends.wordnet",
@@ -137,6 +139,7 @@ __all__ = [
     "Rouge",
     "RunError",
     "SelfBleu",
+    "SelfConsistency",
     "SumMetric",
     "Turn",
     "WordNet",

@@ -1,12 +1,23 @@
 """The verb `show`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Signatures, Significance
+
+if TYPE_CHECKING:
+    from dialoscope import Result
+
+Explain = Annotated[
+    str | None,
+    typer.Option(
+        metavar="METRIC",
+        help="In place of the table: which turn each reply's value is owed to; self-consistency can say.",
+    ),
+]
 
 
 def show(
@@ -15,6 +26,7 @@ def show(
     draws: Draws = 1000,
     significance: Significance = False,
     signatures: Signatures = False,
+    explain: Explain = None,
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
@@ -24,6 +36,25 @@ def show(
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     result = dialoscope.Result.load(run)
+    if explain is not None:
+        _show_reasons(result, explain, form)
+        return
     table = result.table(confidence=confidence, draws=draws, significance=significance)
     screen.warn(result.provenance.notices())
     screen.show_table(table, form, signatures=signatures)
+
+
+def _show_reasons(result: "Result", metric: str, form: str) -> None:
+    from dialoscope.errors import DialoscopeError
+    from dialoscope.results import explanations
+
+    if form not in ("text", "json"):
+        raise DialoscopeError(f"--explain cannot be had as --{form}; leave that out, or choose --json.")
+    found = result.explanations(metric)
+    if form == "json":
+        screen.show(explanations.as_json(found))
+        return
+    said = explanations.texts(result, found[: explanations.SHOWN])
+    screen.show(explanations.told(found, said))
+    if found and not said:
+        screen.note("The data is not where it was, or has changed, so that no texts can be shown.")

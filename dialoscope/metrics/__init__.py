@@ -49,6 +49,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "words": "dialoscope.metrics.words:Words",
         "repetition": "dialoscope.metrics.repetition:Repetition",
         "copying": "dialoscope.metrics.copying:Copying",
+        "self-consistency": "dialoscope.metrics.self_consistency:SelfConsistency",
         "coherence": "dialoscope.metrics.coherence:Coherence",
         "fluency": "dialoscope.metrics.fluency:Fluency",
         "perplexity": "dialoscope.metrics.perplexity:Perplexity",

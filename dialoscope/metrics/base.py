@@ -53,6 +53,15 @@ class Fitted(NamedTuple):
     """What should be known of the fit; empty where nothing is odd."""
 
 
+class Reason(NamedTuple):
+    """What the value of a reply is owed to most."""
+
+    turn: int
+    """Which turn of its context, counted from 0."""
+    strength: float
+    """How much this turn alone speaks against the reply, between 0 and 1."""
+
+
 @dataclass(frozen=True)
 class Metric(ABC, Generic[T]):
     """A frozen description: its fields are its settings, and all that it does is functions of them."""
@@ -163,6 +172,10 @@ class Metric(ABC, Generic[T]):
     @abstractmethod
     def score_each(self, tally: T) -> Floats:
         """The number for each reply alone; NaN where it is undefined."""
+
+    def reasons(self, tally: T) -> "list[Reason | None] | None":
+        """The reason for the value of each reply that has one; nothing at all where a metric knows none."""
+        return None
 
     @property
     def signature(self) -> str:

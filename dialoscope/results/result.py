@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars
 
     from dialoscope.metrics.prd import Curve
+    from dialoscope.results.explanations import Explanation
 
 Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
 """By system, by metric."""
@@ -82,6 +83,12 @@ class Result:
             raise DialoscopeError(f"{one} is a number and no curve; prd has one.")
         found: Curve = one.curve(self.tallies[one.statistics].take(self.rows(system)))
         return found
+
+    def explanations(self, of: Metric[Any] | str) -> "list[Explanation]":
+        """Which turn of its context each reply's value is owed to, the strongest reasons first."""
+        from dialoscope.results.explanations import explained
+
+        return explained(self, self.named(of))
 
     def rows(self, system: str) -> Ints:
         """The places of a system's replies."""

@@ -53,6 +53,8 @@ EVERY = [
     "diversity-3:tokenizer=char,log=e,seed=3",
     "repetition-2",
     "copying-1",
+    "self-consistency:nli=fake",
+    "self-consistency:nli=fake,over=max",
     "coherence:lm=fake",
     "coherence:lm=fake,scale=raw",
     "coherence:lm=fake,floor=-6.5,turns=1,join=space",

@@ -1,0 +1,113 @@
+"""Self-consistency: whether a reply contradicts what its speaker said before (Pang et al., 2020)."""
+
+import dataclasses
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.backends import Classifier, Pair
+from dialoscope.backends.classifier import TransformerClassifier
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, GradeMetric, Reason
+from dialoscope.records import Example
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+CONTRADICTION = "contradiction"
+
+_MEAN, _MAX, _LAST, _TURN = range(4)
+"""What is kept of a reply: how probably it contradicts earlier turns, and which turn it contradicts most."""
+
+
+@dataclass(frozen=True)
+class SelfConsistency(GradeMetric[Sums]):
+    """1 less the probability that a reply contradicts what its speaker said before, to an NLI model."""
+
+    name = "self-consistency"
+    version = 1
+    paper = "https://aclanthology.org/2020.acl-main.333"
+    needs = frozenset({"context"})
+    higher_is_better = True
+    at_once = True
+    tally = Sums
+    variants = MappingProxyType({"pang-code": MappingProxyType({"over": "last"})})
+
+    nli: Classifier = TransformerClassifier("nli")
+    """The model: an asset, a folder, or a name on the hub; one of its classes must be contradiction."""
+    over: Literal["mean", "max", "last"] = "mean"
+    """Which of the speaker's turns count: all alike, the one most contradicted, or the latest."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """1 less a probability."""
+        return Bounds(0, 1)
+
+    @property
+    def statistics(self) -> Hashable:
+        """Mean, most and latest are made from the same judgements."""
+        return dataclasses.replace(self, over="mean")
+
+    def announce(self, batch: Batch) -> None:
+        """Refuse a model that knows no contradiction before any model computes."""
+        self._column()
+
+    def measure(self, batch: Batch) -> Sums:
+        """Undefined where the speaker says nothing, or has said nothing before."""
+        column = self._column()
+        turns = [earlier_turns(example) for example in batch]
+        pairs = [
+            Pair(example.context[turn], example.response)
+            for example, places in zip(batch, turns, strict=True)
+            for turn in places
+        ]
+        judged = self.nli.classify(pairs)[:, column] if pairs else np.zeros(0)
+        parts = np.split(judged, np.cumsum([len(places) for places in turns])[:-1]) if turns else []
+        rows = [_row(found, places) for found, places in zip(parts, turns, strict=True)]
+        return Sums(np.array(rows, float).reshape(-1, 4))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """1 less the probability of contradiction."""
+        return 1 - tally.rows[:, {"mean": _MEAN, "max": _MAX, "last": _LAST}[self.over]].astype(float)
+
+    def reasons(self, tally: Sums) -> list[Reason | None]:
+        """The turn that each reply contradicts most, and how probably."""
+        return [
+            None if math.isnan(turn) else Reason(int(turn), float(most))
+            for turn, most in tally.rows[:, [_TURN, _MAX]].tolist()
+        ]
+
+    def _column(self) -> int:
+        labels = self.nli.labels
+        if CONTRADICTION not in labels:
+            raise MetricError(
+                f"self-consistency: {self.nli} has no class '{CONTRADICTION}', but {', '.join(labels)}. "
+                "Name a model for natural language inference whose configuration (id2label) says what "
+                "its classes are."
+            )
+        return labels.index(CONTRADICTION)
+
+
+def earlier_turns(example: Example) -> list[int]:
+    """Where in the context the reply's speaker has spoken, oldest first: every other turn, from the end.
+
+    None for a reply that says nothing; turns that say nothing are left out.
+    """
+    if not example.response.strip():
+        return []
+    places = range(len(example.context) - 2, -1, -2)
+    return [place for place in reversed(places) if example.context[place].strip()]
+
+
+def _row(judged: Floats, turns: Sequence[int]) -> tuple[float, float, float, float]:
+    """What is kept of the judgements about one reply; of turns contradicted alike, the latest."""
+    judgements = zip(judged.tolist(), turns, strict=True)
+    known = [(value, turn) for value, turn in judgements if not math.isnan(value)]
+    if not known:
+        return math.nan, math.nan, math.nan, math.nan
+    values = [value for value, _ in known]
+    most, where = max(known)
+    return math.fsum(values) / len(values), most, values[-1], float(where)
