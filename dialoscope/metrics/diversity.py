@@ -150,7 +150,8 @@ class Diversity(AdditiveMetric[Tokens]):
         return grams if self.short == "none" else _with_short_ones(words, grams, self.n)
 
 
-class _Groups(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Groups:
     """Replies that are in groups."""
 
     place: Ints
