@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dialoscope.auditing import Audit, audit
+    from dialoscope.augmentation import Augmented, augment
     from dialoscope.backends.wordnet import WordNet
     from dialoscope.checkup import doctor
     from dialoscope.data import Replies, lint, read
@@ -51,6 +52,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AssetError": "errors",
     "Audit": "auditing",
+    "Augmented": "augmentation",
     "Average": "metrics.average",
     "BackendError": "errors",
     "Bertscore": "metrics.bertscore",
@@ -92,6 +94,7 @@ _HOMES = {
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
     "audit": "auditing",
+    "augment": "augmentation",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
@@ -104,6 +107,7 @@ _HOMES = {
 __all__ = [
     "AssetError",
     "Audit",
+    "Augmented",
     "Average",
     "BackendError",
     "Bertscore",
@@ -146,6 +150,7 @@ __all__ = [
     "Words",
     "__version__",
     "audit",
+    "augment",
     "doctor",
     "evaluate",
     "lint",

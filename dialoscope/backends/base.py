@@ -188,6 +188,9 @@ class Lexicon(Backend, Protocol):
     def members(self, synset: str) -> tuple[str, ...]:
         """The words that have this meaning."""
 
+    def count(self, word: str, synset: str) -> int:
+        """How often a word, as it is listed, had this meaning in texts in which people noted the meanings."""
+
     def irregular(self, word: str) -> tuple[str, ...]:
         """The base forms of a word whose form follows no rule: went → go."""
 

@@ -205,6 +205,11 @@ class FakeLexicon(_Fake):
         """The words with this meaning."""
         return self._MEANINGS[synset]
 
+    def count(self, word: str, synset: str) -> int:
+        """The first word of a meaning is the commonest."""
+        members = self.members(synset)
+        return len(members) - members.index(word) if word in members else 0
+
     def irregular(self, word: str) -> tuple[str, ...]:
         """One word only."""
         return ("buy",) if word == "bought" else ()

@@ -18,6 +18,10 @@ from dialoscope.printable import printable
 PARTS: Mapping[str, str] = MappingProxyType({"n": "noun", "v": "verb", "a": "adj", "r": "adv"})
 """The parts of speech, and what the files of each are called."""
 
+_COUNTS = "index.sense"
+_PARTS_BY_NUMBER = MappingProxyType({"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"})
+"""How a line of the counts says which part of speech it is about; 5 are adjectives near another."""
+
 # Morphy's rules (https://wordnet.princeton.edu/documentation/morphy7wn); NLTK has one more, for -ves.
 _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
     {
@@ -85,6 +89,10 @@ class WordNet:
         """The words with this meaning, as they are written: proper names begin with a capital letter."""
         return _members(_opened(self.model), synset)
 
+    def count(self, word: str, synset: str) -> int:
+        """How often the word had this meaning in SemCor; 0 where the folder lacks index.sense, which says."""
+        return _counts(_opened(self.model), word.lower()).get(synset, 0)
+
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
         """The word and what its ending or the list of exceptions makes of it, if WordNet lists them."""
         word, database = word.lower(), _opened(self.model)
@@ -130,7 +138,8 @@ def _database(asset: str) -> _Database:
                 f"{printable(str(folder))} holds no WordNet: it has no {file.name}. Name a folder with the "
                 "database files of WordNet, or leave the lexicon as it is: wordnet."
             )
-    return _Database(str(folder), content_hash(files))
+    counts = folder / _COUNTS
+    return _Database(str(folder), content_hash([*files, *([counts] if counts.is_file() else [])]))
 
 
 @lru_cache(maxsize=1 << 18)
@@ -180,6 +189,32 @@ def _members(database: _Database, synset: str) -> tuple[str, ...]:
         raise _damaged(Path(database.folder, f"data.{PARTS[synset[0]]}")) from error
     # Some adjectives carry a note on where they may stand: galore(ip).
     return tuple(word.partition("(")[0] for word in words)
+
+
+@lru_cache(maxsize=1 << 16)
+def _counts(database: _Database, word: str) -> Mapping[str, int]:
+    """The meanings of a word, each with how often it was found: the lines of the word stand together."""
+    lines, start = _senses(database), word + "%"
+    place, found = bisect_left(lines, start), {}
+    try:
+        while place < len(lines) and lines[place].startswith(start):
+            key, offset, _, count = lines[place].split()
+            found[_PARTS_BY_NUMBER[key[len(start)]] + offset] = int(count)
+            place += 1
+    except (ValueError, KeyError, IndexError) as error:
+        raise _damaged(Path(database.folder, _COUNTS)) from error
+    return MappingProxyType(found)
+
+
+@lru_cache(maxsize=2)
+def _senses(database: _Database) -> list[str]:
+    path = Path(database.folder, _COUNTS)
+    if not path.is_file():
+        return []
+    try:
+        return sorted(_read(path).decode().split("\n"))
+    except UnicodeDecodeError as error:
+        raise _damaged(path) from error
 
 
 @lru_cache(maxsize=8)

@@ -12,6 +12,7 @@ import typer
 from dialoscope import __version__
 from dialoscope.cli.assets import assets
 from dialoscope.cli.audit import audit
+from dialoscope.cli.augment import augment
 from dialoscope.cli.doctor import doctor
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
@@ -31,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (score, show, verify, audit, lint, metrics, doctor):
+for verb in (score, show, verify, audit, augment, lint, metrics, doctor):
     app.command()(verb)
 app.add_typer(assets, name="assets")
 

@@ -1,0 +1,125 @@
+"""What augmenting made: rows to ask a system with, and what could not be made."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from dialoscope.augmentation.queries import Query
+from dialoscope.augmentation.selection import Variant
+from dialoscope.data.problems import counted
+from dialoscope.errors import DataError
+from dialoscope.printable import printable
+from dialoscope.surrogates import without_surrogates
+
+ORIGINAL = "original"
+
+_LACKING: Mapping[str, str] = {
+    "verbs": "no verb that a synonym could stand for",
+    "nouns": "no noun that a synonym could stand for",
+    "modifiers": "no adjective or adverb that a synonym could stand for",
+    "history": "nothing before it that a generator could go on from",
+}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many variants there are, and why no more."""
+
+    queries: int
+    wanted: int
+    """Variants of each query."""
+    variants: int
+    short: int
+    """Queries with some variants, but fewer than wanted."""
+    without: int
+    """Queries that were left out because they have none."""
+    empty: int
+    """Those of them that say nothing."""
+    far: int
+    """Drafts turned down because they were too far from the query; most have made room for others."""
+    lacking: Mapping[str, int]
+    """How many queries lack what: verbs, nouns or modifiers that can be replaced, or a history."""
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """Queries and their variants, as rows."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    """For each query its own row and one for each variant; they have the query's id as their group."""
+    tally: Tally
+    signature: str
+    """How the variants were made."""
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def jsonl(self) -> str:
+        """The rows as text, one a line."""
+        return "".join(
+            without_surrogates(json.dumps(row, ensure_ascii=False, default=str)) + "\n" for row in self.rows
+        )
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the rows into a file, which is there whole or not at all."""
+        path = Path(path)
+        refuse_taken(path, overwrite=overwrite)
+        beside = path.with_name(f".{path.name[:100]}.{uuid4().hex}")
+        try:
+            beside.write_text(self.jsonl(), encoding="utf-8")
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def summary(self) -> list[str]:
+        """What was made and what could not be, a line each."""
+        tally = self.tally
+        told = [
+            f"{_queries(tally.queries)}, {counted(tally.variants, 'variant')}; "
+            f"{tally.queries - tally.short - tally.without} have all {tally.wanted}, {tally.short} fewer, "
+            f"{tally.without} none and are left out."
+        ]
+        told += [f"{_queries(number)}: {_LACKING[what]}." for what, number in tally.lacking.items() if number]
+        if tally.empty:
+            told.append(f"{_queries(tally.empty)}: nothing but white space.")
+        if tally.far:
+            told.append(f"{counted(tally.far, 'draft')}: too far from the query; others were tried instead.")
+        return told
+
+
+def refuse_taken(path: Path, *, overwrite: bool) -> None:
+    """Say that there is such a file, or no folder for it, before any work is done."""
+    shown = printable(str(path))
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise DataError(f"{shown} is there already; choose another name, or replace a file with --overwrite.")
+    if not path.parent.is_dir():
+        raise DataError(f"{shown}: there is no folder {printable(str(path.parent))} to write it to.")
+
+
+def rows_of(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any]]:
+    """The query's own row and those of its variants; none where it has no variant."""
+    if variants:
+        yield _row(query, 0, Variant(query.text, ORIGINAL, 1.0))
+        yield from (_row(query, place, variant) for place, variant in enumerate(variants, 1))
+
+
+def _row(query: Query, place: int, variant: Variant) -> dict[str, Any]:
+    return {
+        **query.others,
+        "id": f"{query.id}#{place}",
+        "group": query.id,
+        "variant": variant.how,
+        "context": query.context(variant.text),
+        "changes": [list(change) for change in variant.changes],
+        "similarity": round(variant.similarity, 4),
+    }
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number} queries"

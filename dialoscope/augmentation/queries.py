@@ -1,0 +1,66 @@
+"""What is to be asked in other words: the last turn of each context."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from dialoscope.data import Replies, RowSource, read
+from dialoscope.data.contexts import Contexts
+from dialoscope.errors import DataError
+from dialoscope.records import Example
+
+Queryable = Contexts | RowSource | str | Path | Iterable[Example | str | Sequence[str]]
+"""Whatever holds queries: a file, what was read from one, examples, or turns."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, what was said before it, and what its row holds besides."""
+
+    id: str
+    history: tuple[str, ...]
+    text: str
+    answer: str | None = None
+    """What the system said, where it is to be asked again."""
+    others: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+
+    def context(self, text: str) -> list[str]:
+        """The context in which a system is asked this in place of the query, or again after its answer."""
+        asked = () if self.answer is None else (self.text, self.answer)
+        return [*self.history, *asked, text]
+
+
+def queries_of(data: Queryable, ask: str) -> list[Query]:
+    """The query of each context; where a system is to be asked again, that of each reply, with the reply."""
+    if ask == "again":
+        return _answered(data)
+    return [
+        Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in Contexts.of(data).rows
+    ]
+
+
+def _answered(data: Queryable) -> list[Query]:
+    if isinstance(data, Contexts):
+        raise DataError("To ask again, replies are needed, not contexts alone: give what ds.read returns.")
+    source = _replies(data)
+    examples = [example for example in source if example.context]
+    if not examples:
+        raise DataError("To ask again, replies need a context, the last turn of which they answer; none has.")
+    several = len({example.system for example in examples}) > 1
+    return [_asked(example, several) for example in examples]
+
+
+def _replies(data: Queryable) -> RowSource:
+    if isinstance(data, (str, Path)):
+        return read(data)
+    return data if isinstance(data, RowSource) else Replies.of(data)  # type: ignore[arg-type]  # it checks
+
+
+def _asked(example: Example, several: bool) -> Query:
+    """The query that a reply answers; ids of replies are unique for one system only."""
+    name = f"{example.system}/{example.id}" if several else example.id
+    others: dict[str, object] = {"system": example.system}
+    if example.references:
+        others["references"] = list(example.references)
+    return Query(name, example.context[:-1], example.context[-1], example.response, others)
