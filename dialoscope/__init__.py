@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from dialoscope.backends.wordnet import WordNet
     from dialoscope.checkup import doctor
     from dialoscope.data import Replies, lint, read
+    from dialoscope.data.contexts import Contexts, read_contexts
     from dialoscope.errors import (
         AssetError,
         BackendError,
@@ -44,6 +45,13 @@ if TYPE_CHECKING:
     from dialoscope.records import Dialogue, Example, Rating, Turn
     from dialoscope.results import Result
     from dialoscope.scoring import evaluate, verify
+    from dialoscope.systems import Responses, System, respond, system
+    from dialoscope.systems.command import CommandSystem
+    from dialoscope.systems.function import FunctionSystem
+    from dialoscope.systems.http import HttpSystem
+    from dialoscope.systems.model import ModelSystem
+    from dialoscope.systems.recorded import RecordedSystem
+    from dialoscope.systems.retrieval import RetrievalSystem
 
 __version__ = "0.1.0"
 
@@ -59,6 +67,8 @@ _HOMES = {
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
     "Coherence": "metrics.coherence",
+    "CommandSystem": "systems.command",
+    "Contexts": "data.contexts",
     "Copying": "metrics.copying",
     "DataError": "errors",
     "Dialogue": "records",
@@ -70,26 +80,33 @@ _HOMES = {
     "Extrema": "metrics.extrema",
     "Fbd": "metrics.fbd",
     "Fluency": "metrics.fluency",
+    "FunctionSystem": "systems.function",
     "Greedy": "metrics.greedy",
+    "HttpSystem": "systems.http",
     "MeanMetric": "metrics",
     "Meteor": "metrics.meteor",
     "Metric": "metrics",
     "MetricError": "errors",
     "MissingExtra": "errors",
+    "ModelSystem": "systems.model",
     "Normality": "metrics.normality",
     "Perplexity": "metrics.perplexity",
     "Pmi": "metrics.pmi",
     "PoolMetric": "metrics",
     "Prd": "metrics.prd",
     "Rating": "records",
+    "RecordedSystem": "systems.recorded",
     "Repetition": "metrics.repetition",
     "Replies": "data",
+    "Responses": "systems",
     "Result": "results",
+    "RetrievalSystem": "systems.retrieval",
     "Rouge": "metrics.rouge",
     "RunError": "errors",
     "SelfBleu": "metrics.self_bleu",
     "SelfConsistency": "metrics.self_consistency",
     "SumMetric": "metrics",
+    "System": "systems",
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
@@ -100,7 +117,10 @@ _HOMES = {
     "lint": "data",
     "metric": "metrics",
     "read": "data",
+    "read_contexts": "data.contexts",
+    "respond": "systems",
     "suite": "metrics",
+    "system": "systems",
     "verify": "scoring",
 }
 
@@ -114,6 +134,8 @@ __all__ = [
     "Bleu",
     "Bounds",
     "Coherence",
+    "CommandSystem",
+    "Contexts",
     "Copying",
     "DataError",
     "Dialogue",
@@ -125,26 +147,33 @@ __all__ = [
     "Extrema",
     "Fbd",
     "Fluency",
+    "FunctionSystem",
     "Greedy",
+    "HttpSystem",
     "MeanMetric",
     "Meteor",
     "Metric",
     "MetricError",
     "MissingExtra",
+    "ModelSystem",
     "Normality",
     "Perplexity",
     "Pmi",
     "PoolMetric",
     "Prd",
     "Rating",
+    "RecordedSystem",
     "Repetition",
     "Replies",
+    "Responses",
     "Result",
+    "RetrievalSystem",
     "Rouge",
     "RunError",
     "SelfBleu",
     "SelfConsistency",
     "SumMetric",
+    "System",
     "Turn",
     "WordNet",
     "Words",
@@ -156,7 +185,10 @@ __all__ = [
     "lint",
     "metric",
     "read",
+    "read_contexts",
+    "respond",
     "suite",
+    "system",
     "verify",
 ]
 

@@ -16,6 +16,7 @@ from dialoscope.cli.augment import augment
 from dialoscope.cli.doctor import doctor
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
+from dialoscope.cli.respond import respond
 from dialoscope.cli.score import score
 from dialoscope.cli.show import show
 from dialoscope.cli.verify import verify
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (score, show, verify, audit, augment, lint, metrics, doctor):
+for verb in (score, show, verify, respond, audit, augment, lint, metrics, doctor):
     app.command()(verb)
 app.add_typer(assets, name="assets")
 

@@ -1,0 +1,283 @@
+"""A program as a system: for each context it reads a line of JSON and writes a line with its reply."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from queue import Empty, Queue
+from random import Random
+from threading import Thread, Timer
+from typing import IO, Any, ClassVar
+
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
+from dialoscope.systems.base import NoAnswer, Question, System
+from dialoscope.systems.texts import as_reply, shortened
+
+_LONGEST_LINE = 2**20
+_NOISE_LINES, _NOISE_LENGTH = 5, 1000
+_LONGEST_PAUSE = 30.0
+_LAST_WORDS = 2.0
+"""Seconds that a program is given to end by itself once it is told no more."""
+
+
+@dataclass(frozen=True)
+class CommandSystem(System):
+    """A program that answers line by line; each worker has one process, which lives as long as the run.
+
+    A line in: `{"id": "d1", "context": ["Hi!"], "sample": 0, "seed": 0}`. A line out: `{"response": "Hello"}`
+    or just `"Hello"`, or `{"error": "why not"}`. What it writes to standard error is kept for messages.
+    """
+
+    name: ClassVar[str] = "command"
+
+    command: str
+    """As in a terminal, quotes included; but no shell reads it, so that | > $ * mean nothing."""
+    timeout: float = field(default=120.0, compare=False)
+    """Seconds for an answer, starting included; then the process is ended."""
+    retries: int = field(default=1, compare=False)
+    """How often a context is asked again when the process dies over it."""
+    restarts: int = field(default=5, compare=False)
+    """How often in a row a process may die before the program is given up."""
+    pause: float = field(default=0.5, compare=False)
+    """Seconds before a process is started again; each further time in a row twice as long."""
+
+    def __post_init__(self) -> None:
+        if not (self.timeout > 0 and min(self.retries, self.restarts) >= 0 and self.pause >= 0):
+            raise BackendError("timeout must be above 0, retries, restarts and pause at least 0.")
+        _ = self.arguments
+
+    def __str__(self) -> str:
+        return self.command
+
+    @property
+    def arguments(self) -> list[str]:
+        """The program and what it is given."""
+        try:
+            found = shlex.split(self.command)
+        except ValueError as error:
+            raise BackendError(f"'{printable(self.command)}' is no command: {error}.") from None
+        if not found:
+            raise BackendError("A command must name a program, such as command:./bot --fast.")
+        return found
+
+    @property
+    def label(self) -> str:
+        """The program's name."""
+        return Path(self.arguments[0]).stem or self.arguments[0]
+
+    @contextmanager
+    def opened(self) -> Iterator["_Conversation"]:
+        """A process, started; whatever happens, it is ended."""
+        conversation = _Conversation(self)
+        try:
+            conversation.start()
+            yield conversation
+        finally:
+            conversation.close()
+
+
+class _Died(Exception):
+    """The process ended, or must be; the text says why there is no answer, and whether to ask again."""
+
+    def __init__(self, reason: str, *, is_worth_another: bool = False) -> None:
+        super().__init__(reason)
+        self.is_worth_another = is_worth_another
+
+
+class _Conversation:
+    """Questions to a process and its successors."""
+
+    def __init__(self, system: CommandSystem) -> None:
+        self._system = system
+        self._process: _Process | None = None
+        self._deaths = 0
+        self._is_closed = False
+        self._chance = Random(0)  # noqa: S311 - so that processes do not all start at the same moment
+
+    def start(self) -> None:
+        """The first process; where there is no such program, this is the time to say so."""
+        self._process = _Process(self._system.arguments)
+
+    def close(self) -> None:
+        """End the process, and start no other."""
+        self._is_closed = True
+        if self._process:
+            self._process.end()
+        self._process = None
+
+    def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
+        """One after the other."""
+        return map(self._answer, questions)
+
+    def _answer(self, question: Question) -> str | NoAnswer:
+        reason = ""
+        for _ in range(1 + self._system.retries):
+            if self._deaths > self._system.restarts:
+                return NoAnswer(f"given up, since the process died {self._deaths} times in a row. {reason}")
+            try:
+                return self._asked(question)
+            except _Died as died:
+                self._deaths += 1
+                self._drop()
+                reason = str(died)
+                if self._is_closed or not died.is_worth_another:
+                    break
+        return NoAnswer(reason)
+
+    def _asked(self, question: Question) -> str | NoAnswer:
+        if self._process is None and not self._is_closed:
+            pause = min(self._system.pause * 2 ** (self._deaths - 1), _LONGEST_PAUSE)
+            time.sleep(pause * self._chance.uniform(0.5, 1.0))
+            self.start()
+        process = self._process
+        if process is None or self._is_closed:
+            raise _Died("the process was ended")
+        answer = _parsed(process.exchange(_line(question), self._system.timeout), question, process)
+        self._deaths = 0
+        return answer
+
+    def _drop(self) -> None:
+        process, self._process = self._process, None
+        if process:
+            process.kill()
+
+
+def _line(question: Question) -> bytes:
+    content = {
+        "id": question.id,
+        "context": question.context,
+        "sample": question.sample,
+        "seed": question.seed,
+    }
+    return json.dumps(content).encode() + b"\n"
+
+
+def _parsed(line: bytes, question: Question, process: "_Process") -> str | NoAnswer:
+    """The reply in a line; a process that writes anything else is out of step and must go."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        what = "UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON"
+        shown = shortened(line.decode("utf-8", "backslashreplace"), 100)
+        raise _Died(f"it wrote a line that is not {what}: {shown}{process.noise()}") from error
+    if not isinstance(content, dict):
+        return as_reply(content)
+    if "id" in content and content["id"] != question.id:
+        raise _Died(f"it answered {content['id']!r:.60} when asked {question.id!r:.60}")
+    if content.get("error"):
+        return NoAnswer(shortened(str(content["error"])))
+    if "response" not in content:
+        columns = shortened(", ".join(content), 100) or "nothing"
+        return NoAnswer(f"its answer has no `response`, but {columns}")
+    return as_reply(content["response"])
+
+
+class _Process:
+    """A running program, with threads that read what it writes."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        try:
+            self._running = subprocess.Popen(  # noqa: S603 - the user's own program, and no shell
+                arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise BackendError(f"{printable(arguments[0])} cannot be started: {reason}.") from error
+        self._lines: Queue[bytes] = Queue(maxsize=2)
+        self._noise: deque[bytes] = deque(maxlen=_NOISE_LINES)
+        self._timed_out = False
+        for read in (self._read_answers, self._read_noise):
+            Thread(target=read, daemon=True).start()
+
+    def exchange(self, line: bytes, timeout: float) -> bytes:
+        """The line it writes when given one; the process is ended when it takes too long."""
+        if not self._lines.empty() and self._running.poll() is None:
+            raise _Died("it wrote a line before it was asked", is_worth_another=True)
+        watch = Timer(timeout, self._give_up)
+        watch.daemon = True
+        watch.start()
+        try:
+            with suppress(OSError):  # it may have ended; what it said last is told below
+                _pipe(self._running.stdin).write(line)
+                _pipe(self._running.stdin).flush()
+            found = self._lines.get(timeout=timeout + _LAST_WORDS)
+        except Empty:
+            found = b""
+        finally:
+            watch.cancel()
+        if self._timed_out:
+            raise _Died(f"no answer within {timeout:g} seconds{self.noise()}")
+        if not found:
+            raise _Died(f"{self._ended()}{self.noise()}", is_worth_another=True)
+        if len(found) > _LONGEST_LINE:
+            raise _Died(f"its answer is longer than {_LONGEST_LINE:,} bytes")
+        return found
+
+    def noise(self) -> str:
+        """The last of what it wrote to standard error, to be put behind a message."""
+        said = b" / ".join(self._noise).decode("utf-8", "backslashreplace")
+        return f"; it wrote: {shortened(said)}" if said else ""
+
+    def kill(self) -> None:
+        """End it now, and all it has started."""
+        with suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._running.pid, signal.SIGKILL)
+            else:  # pragma: no cover - the tests run elsewhere
+                self._running.kill()
+        self._running.wait()
+        with suppress(OSError):
+            _pipe(self._running.stdin).close()
+        with suppress(Empty):  # whoever reads its answers may be waiting for room
+            while True:
+                self._lines.get_nowait()
+
+    def end(self) -> None:
+        """Let it end by itself, as it should when nothing more comes in; else end it."""
+        with suppress(OSError):
+            _pipe(self._running.stdin).close()
+        with suppress(subprocess.TimeoutExpired):
+            self._running.wait(_LAST_WORDS)
+        self.kill()
+
+    def _give_up(self) -> None:
+        self._timed_out = True
+        with suppress(OSError):
+            os.killpg(self._running.pid, signal.SIGKILL)
+
+    def _ended(self) -> str:
+        with suppress(subprocess.TimeoutExpired):
+            status = self._running.wait(1)
+            return f"the process ended with status {status}"
+        return "the process closed its output"
+
+    def _read_answers(self) -> None:
+        with _pipe(self._running.stdout) as stream:
+            for line in iter(partial(stream.readline, _LONGEST_LINE + 1), b""):
+                self._lines.put(line)
+        self._lines.put(b"")
+
+    def _read_noise(self) -> None:
+        with _pipe(self._running.stderr) as stream:
+            for line in iter(partial(stream.readline, _NOISE_LENGTH), b""):
+                if line.strip():
+                    self._noise.append(line.strip())
+
+
+def _pipe(stream: IO[Any] | None) -> IO[Any]:
+    if stream is None:
+        raise OSError("no pipe")  # pragma: no cover - all three were asked for
+    return stream

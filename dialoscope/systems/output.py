@@ -1,0 +1,145 @@
+"""The replies as a file, and the record beside it that says how they came about."""
+
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b, sha256
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dialoscope.assets import cache_folder
+from dialoscope.assets.lock import lock
+from dialoscope.errors import RunError
+from dialoscope.printable import printable
+from dialoscope.surrogates import without_surrogates
+from dialoscope.systems.base import NoAnswer, System
+from dialoscope.systems.journal import (
+    Progress,
+    journal_of,
+    read_journal,
+    refuse_another,
+    write_atomically,
+)
+
+FORMAT = "dialoscope replies"
+VERSION = 1
+
+_INSTEAD = "Choose another name for the output, or replace it with --overwrite (overwrite=True)."
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file of replies that is to be, with the journal and the record beside it."""
+
+    path: Path
+    identity: Mapping[str, Any]
+    """What must be the same for answers to belong to one run."""
+
+    @property
+    def record(self) -> Path:
+        """Where it is written how the replies came about."""
+        return self.path.with_name(f"{self.path.name}.run.json")
+
+    @property
+    def journal(self) -> Path:
+        """Where answers are kept until all are there."""
+        return journal_of(self.path)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """One process at a time; a second waits, and then finds everything answered."""
+        name = blake2b(str(self.path.resolve()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        folder = cache_folder() / "locks"
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            return nullcontext()  # where nothing can be kept, people must take care themselves
+        waiting = f"Another process writes {self.path}; waiting for it to end."
+        return lock(folder / f"respond-{name}", waiting)
+
+    def check(self) -> None:
+        """Say early what would keep it from being written."""
+        if self.path.is_dir():
+            raise RunError(f"{printable(str(self.path))} is a folder; name a file, such as replies.jsonl.")
+        if not self.path.parent.is_dir():
+            raise RunError(f"There is no folder {printable(str(self.path.parent))}; make it first.")
+
+    def progress(self, *, overwrite: bool) -> Progress:
+        """What earlier runs have found; errors of one that came to its end are forgotten, so asked again."""
+        if overwrite:
+            self.journal.unlink(missing_ok=True)
+            return Progress()
+        if self.journal.exists():
+            return read_journal(self.journal, self.identity)
+        return self._finished() if self.path.exists() else Progress()
+
+    def _finished(self) -> Progress:
+        record = self._read_record()
+        refuse_another(self.path, record.get("identity") or {}, self.identity)
+        content = self.path.read_bytes()
+        if record.get("sha256") != sha256(content).hexdigest():
+            raise RunError(f"{printable(str(self.path))} was changed since it was written. {_INSTEAD}")
+        rows = [json.loads(line) for line in content.decode().split("\n") if line]
+        answers = {row["id"]: row["response"] for row in rows if "response" in row}
+        return Progress(dict(answers), list(record.get("sessions") or ()))
+
+    def _read_record(self) -> dict[str, Any]:
+        shown = printable(str(self.path))
+        try:
+            record = json.loads(self.record.read_bytes())
+        except FileNotFoundError:
+            raise RunError(f"{shown} exists already. {_INSTEAD}") from None
+        except (OSError, ValueError):
+            record = None
+        if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("version") != VERSION:
+            raise RunError(
+                f"{shown} exists already, and {printable(self.record.name)} beside it is no record of it. "
+                f"{_INSTEAD}"
+            )
+        return record
+
+    def finish(self, lines: list[bytes], record: Mapping[str, Any]) -> None:
+        """Write all of it; the journal stays until nothing can be lost."""
+        kept = {
+            "format": FORMAT,
+            "version": VERSION,
+            "identity": self.identity,
+            **record,
+            "sha256": sha256(b"".join(lines)).hexdigest(),
+        }
+        # ASCII, because paths and commands may hold bytes that are no text.
+        write_atomically(self.record, [json.dumps(kept, indent=1).encode() + b"\n"])
+        write_atomically(self.path, lines)
+        self.journal.unlink(missing_ok=True)
+
+
+def as_line(row: Mapping[str, Any]) -> bytes:
+    """A row of the output."""
+    return without_surrogates(json.dumps(row, ensure_ascii=False, default=str)).encode() + b"\n"
+
+
+def session(system: System, asked: int) -> dict[str, Any]:
+    """When, by whom and with what a run was begun or taken up."""
+    return {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": shlex.join(sys.argv),
+        "asked": asked,
+        "versions": _versions(system.packages),
+    }
+
+
+def _versions(packages: tuple[str, ...]) -> dict[str, str]:
+    installed = {distribution.name for distribution in metadata.distributions()}
+    found = {name: metadata.version(name) for name in ("dialoscope", *packages) if name in installed}
+    return {**found, "python": platform.python_version(), "platform": sys.platform}
+
+
+def kept(answer: str | NoAnswer) -> dict[str, str]:
+    """An answer as columns of a row: a reply, or why there is none."""
+    return {"error": answer.reason} if isinstance(answer, NoAnswer) else {"response": answer}
