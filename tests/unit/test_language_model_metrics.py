@@ -1,7 +1,9 @@
-"""Replies scored with a language model, from the metric's text to a verified run."""
+"""Replies scored with a language model: what it is asked, and what is made of its answers."""
 
 import dataclasses
+import json
 import math
+import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,6 +16,7 @@ from dialoscope.backends.fake import FakeLanguageModel
 from dialoscope.backends.http import HttpLanguageModel
 from dialoscope.backends.language_model import TransformerLanguageModel
 from dialoscope.metrics import metrics
+from dialoscope.text import Batch
 
 
 def reply(text, *context, name="1"):
@@ -168,3 +171,167 @@ def test_verify_knows_models_that_are_gone(tmp_path, sample, monkeypatch):
 def test_the_machine_does_not_show_in_the_signature():
     here = TransformerLanguageModel(device="cpu", budget=7)
     assert dataclasses.replace(ds.Coherence(), lm=here).signature == ds.Coherence().signature
+
+
+FOUR = [ds.Coherence, ds.Fluency, ds.Perplexity, ds.Pmi]
+
+
+@dataclass(frozen=True)
+class Counting(FakeLanguageModel):
+    """Keeps what it was asked, call by call."""
+
+    calls: ClassVar[list[list[Continuation]]] = []
+
+    def log_probabilities(self, texts):
+        self.calls.append(list(texts))
+        return super().log_probabilities(texts)
+
+
+def calls(examples, *metrics):
+    Counting.calls.clear()
+    ds.evaluate(examples, metrics)
+    return Counting.calls
+
+
+def test_four_metrics_are_one_reading_of_each_text():
+    examples = [reply(text, "tea or not", name=text) for text in ("yes please", "no", "yes please.")]
+    examples += [reply("no", "tea or not", name="again")]
+    (asked,) = calls(
+        examples, *(one(lm=Counting()) for one in FOUR), ds.Coherence(lm=Counting(), length="sum")
+    )
+    given = [("tea or not\n", text) for text in ("yes please", "no", "yes please.")]
+    assert sorted(asked) == sorted([*given, *(("", text) for _, text in given)])
+
+
+def test_another_way_of_reading_asks_for_what_is_new_alone():
+    (asked,) = calls(
+        [reply("yes", "tea?", "or not?")],
+        *(one(lm=Counting()) for one in FOUR),
+        ds.Coherence(lm=Counting(), turns=1),
+        ds.Perplexity(lm=Counting(), turns=1),
+    )
+    assert sorted(asked) == [("", "yes"), ("or not?\n", "yes"), ("tea?\nor not?\n", "yes")]
+
+
+def test_a_metric_that_is_measured_without_a_run_asks_by_itself():
+    Counting.calls.clear()
+    batch = Batch([reply("yes", "tea?")])
+    for one in FOUR:
+        one(lm=Counting()).measure(batch)
+    assert [len(asked) for asked in Counting.calls] == [1, 1]
+
+
+def test_fluency_alone_needs_no_context_and_reads_none():
+    assert calls([reply("yes"), reply("no", "tea?", name="2")], ds.Fluency(lm=Counting())) == [
+        [("", "yes"), ("", "no")]
+    ]
+
+
+def test_nothing_is_asked_about_a_reply_without_words():
+    assert calls([reply("", "tea?")], *(one(lm=Counting(), **RAW.get(one, {})) for one in FOUR)) == []
+
+
+RAW = {ds.Coherence: {"scale": "raw"}, ds.Fluency: {"scale": "raw"}}
+
+
+@dataclass(frozen=True)
+class Fixed(FakeLanguageModel):
+    """A word after `so` or after a context is likelier; a first word that nothing precedes is not scored."""
+
+    def log_probabilities(self, texts):
+        return [
+            np.array([-2.0 if prefix else -4.0] * (len(text.split()) - (not prefix)))
+            for prefix, text in texts
+        ]
+
+
+def one_value(metric, example):
+    (value,) = ds.evaluate([example], metric, lacking="undefined").values(metric)
+    return value
+
+
+def test_mutual_information_compares_the_same_tokens():
+    example = reply("yes or no", "tea?")
+    assert one_value(ds.Pmi(lm=Fixed()), example) == 2
+    assert one_value(ds.Pmi(lm=Fixed(), length="sum"), example) == 4, "the first word is in neither sum"
+    assert one_value(ds.Pmi(lm=Fixed(), scale="normalised"), example) == 0.5
+    assert math.isnan(one_value(ds.Pmi(lm=Fixed()), reply("yes", "tea?"))), "no token is in both"
+    assert math.isnan(one_value(ds.Pmi(lm=Fixed()), reply("yes or no")))
+
+
+def test_mutual_information_reads_the_same_text_with_and_without_context():
+    (asked,) = calls([reply("yes", "tea?")], ds.Pmi(lm=Counting(), join="space"))
+    assert asked == [("tea?", " yes"), ("", " yes")]
+
+
+def test_perplexity_is_made_from_all_tokens_and_not_the_mean_of_replies():
+    examples = [
+        reply("yes", "tea?"),
+        reply("no not now thanks", "tea?", name="2"),
+        reply("", "tea?", name="3"),
+    ]
+    result = ds.evaluate(
+        examples, [ds.Perplexity(lm="fake"), ds.Coherence(lm="fake", scale="raw", length="sum")]
+    )
+    sums = result.values("coherence:lm=fake,scale=raw,length=sum")
+    assert result.score("perplexity:lm=fake", "s") == pytest.approx(math.exp(-np.nansum(sums) / 5))
+    assert result.values("perplexity:lm=fake") == pytest.approx(np.exp(-sums / [1, 4, 1]), nan_ok=True)
+
+
+def test_what_metrics_are_made_from_is_kept_once():
+    examples = [reply("yes", "tea?"), reply("no thanks", "tea?", name="2")]
+    names = [
+        "coherence:lm=fake,scale=raw,length=mean/sum",
+        "perplexity:lm=fake",
+        "fluency:lm=fake",
+        "pmi:lm=fake",
+    ]
+    assert len(ds.evaluate(examples, names).tallies) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("coherence:percentile=100", "coherence: percentile must be 0 or more and below 100."),
+        ("fluency:percentile=-1", "fluency: percentile must be 0 or more and below 100."),
+        (
+            "fluency:floor=7",
+            "fluency: floor must be below 0, as log-probabilities are, or 0 to fit it to replies.",
+        ),
+        ("coherence:floor=nan", "coherence: floor must be below 0"),
+        ("coherence:floor=-inf", "coherence: floor must be below 0"),
+        (
+            "coherence:scale=raw,floor=-7",
+            "coherence: a floor is of no use with scale=raw; leave one of them out.",
+        ),
+        ("perplexity:turns=-1", "perplexity: turns must be 0"),
+        ("pmi:scale=percent", "pmi has no scale 'percent'. Choose one of: raw, normalised."),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(text, complaint):
+    with pytest.raises(ds.MetricError, match=re.escape(complaint)):
+        metrics(text)
+
+
+def test_the_authors_code_is_a_variant():
+    bare = TransformerLanguageModel(start="none")
+    assert ds.metric("coherence:variant=pang-code") == ds.Coherence(bare, 1, "space", "sum")
+    assert ds.metric("fluency:variant=pang-code") == ds.Fluency(bare)
+    assert str(ds.metric("coherence:variant=pang-code,lm=gpt2").lm) == "gpt2"
+    assert ds.metric("coherence:variant=pang-code,lm=gpt2").lm.start == "none"
+
+
+@pytest.mark.parametrize("name", ["perplexity:lm=fake", "fluency:lm=fake,length=sum,scale=raw"])
+@pytest.mark.parametrize(("shift", "holds"), [(5e-5, True), (0.01, False)])
+def test_verify_allows_large_numbers_more_rounding(tmp_path, monkeypatch, name, shift, holds):
+    path = tmp_path / "replies.jsonl"
+    words = " ".join(f"word{number}" for number in range(100))
+    path.write_text(json.dumps({"id": "1", "context": ["tea?"], "response": words}) + "\n", encoding="utf-8")
+    ds.evaluate(ds.read(path), name).save(tmp_path / "run")
+    honest = FakeLanguageModel.log_probabilities
+    monkeypatch.setattr(
+        FakeLanguageModel,
+        "log_probabilities",
+        lambda self, texts: [one + shift for one in honest(self, texts)],
+    )
+    assert ds.verify(tmp_path / "run").holds == holds

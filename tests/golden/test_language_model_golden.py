@@ -1,0 +1,83 @@
+"""Our log-probabilities, and the paper's scale for them, against transformers on the same weights."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dialoscope as ds
+from dialoscope.backends.language_model import TransformerLanguageModel
+
+HERE = Path(__file__).parent
+GOLDEN = json.loads((HERE / "language_model.json").read_text(encoding="utf-8"))
+IDS = list(GOLDEN["cases"]["alone"])
+NAMES = {
+    "in context": "coherence:scale=raw,length={}",
+    "alone": "fluency:scale=raw,length={}",
+    "coherence of the authors": "coherence:variant=pang-code,scale=raw,length={}",
+    "fluency of the authors": "fluency:variant=pang-code,scale=raw,length={}",
+}
+NEAR = 2e-5
+"""Of a mean over tokens."""
+
+
+def examples():
+    texts = {one["id"]: one for one in json.loads((HERE / "texts.json").read_text(encoding="utf-8"))}
+    return [ds.Example(i, "s", texts[i]["response"], tuple(texts[i]["context"])) for i in IDS]
+
+
+@pytest.fixture(scope="module")
+def result(smollm2):
+    metrics = [name.format("mean/sum") for name in NAMES.values()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DIALOSCOPE_SCORES", "off")
+        return ds.evaluate(
+            examples(), [*metrics, *GOLDEN["normalised"], "perplexity", "pmi", "pmi:length=sum"]
+        )
+
+
+def totals(case):
+    found = np.array([GOLDEN["cases"][case][i] for i in IDS], float)
+    found[found[:, 1] == 0] = math.nan
+    return found.T
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_log_probabilities_are_those_of_transformers(result, case):
+    total, tokens = totals(case)
+    mean, whole = (result.values(NAMES[case].format(length)) for length in ("mean", "sum"))
+    assert mean == pytest.approx(total / tokens, abs=NEAR, nan_ok=True)
+    assert whole / tokens == pytest.approx(total / tokens, abs=NEAR, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", GOLDEN["normalised"])
+def test_the_scale_is_that_of_the_paper(result, name):
+    expected = [math.nan if one is None else one for one in GOLDEN["normalised"][name].values()]
+    assert result.values(name) == pytest.approx(expected, abs=NEAR, nan_ok=True)
+
+
+def test_perplexity_of_a_system_is_made_from_all_tokens(result):
+    total, tokens = totals("in context")
+    assert result.score("perplexity", "s") == pytest.approx(math.exp(-total.sum() / tokens.sum()), rel=NEAR)
+    assert result.values("perplexity") == pytest.approx(np.exp(-total / tokens), rel=NEAR)
+
+
+def test_mutual_information_is_the_difference(result):
+    (given, tokens), (bare, _) = totals("in context"), totals("alone")
+    assert result.values("pmi") == pytest.approx((given - bare) / tokens, abs=2 * NEAR)
+    assert result.values("pmi:length=sum") / tokens == pytest.approx((given - bare) / tokens, abs=2 * NEAR)
+
+
+@pytest.mark.usefixtures("smollm2")
+def test_what_was_read_once_is_not_read_again(monkeypatch):
+    names = ["coherence", "fluency", "perplexity", "pmi"]
+    first = ds.evaluate(examples()[:5], names)
+    monkeypatch.setattr(TransformerLanguageModel, "_engine", None)
+    assert ds.evaluate(examples()[:5], names) == first
+
+
+def test_the_cases_differ_so_that_each_setting_is_seen():
+    sums = [float(np.nansum(totals(case)[0])) for case in GOLDEN["cases"]]
+    assert len(set(sums)) == len(NAMES)
