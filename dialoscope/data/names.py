@@ -23,7 +23,7 @@ COLUMNS = (
 ERROR = "error"
 """Where `dialoscope respond` says why a system gave no reply."""
 
-_SILENT = ("corpus", "meta", "split", "variant", ERROR)
+_SILENT = ("corpus", "meta", "split", "variant", "changes", "similarity", ERROR)
 """Columns that corpora carry along, and that nobody expects to be read."""
 
 _LIKELY_RESPONSES = ("reply", "output", "prediction", "generated", "answer", "completion", "text")

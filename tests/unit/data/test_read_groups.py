@@ -28,7 +28,10 @@ def test_a_group_may_have_a_column_of_another_name_and_stand_in_a_table(write, e
 
 
 def test_how_a_query_was_made_is_ignored_in_silence(write):
-    path = write("a.jsonl", {"id": "1", "variant": "nouns", "error": None, "response": "x"})
+    path = write(
+        "a.jsonl",
+        {"id": "1", "variant": "nouns", "similarity": 0.9, "changes": [], "error": None, "response": "x"},
+    )
     log = ReadLog()
     list(read(path).rows(log))
     assert not log.ignored_columns
