@@ -78,7 +78,7 @@ SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
         ),
         "embedding": ("average", "extrema", "greedy", "bertscore:part=precision/recall/f1"),
         "distribution": ("fbd", "prd", "normality"),
-        "holistic": ("coherence", "fluency", "diversity:n=1/2/3", "self-consistency"),
+        "holistic": ("coherence", "fluency", "diversity", "self-consistency"),
     }
 )
 
