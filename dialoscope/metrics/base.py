@@ -156,7 +156,7 @@ class Metric(ABC, Generic[T]):
         return False
 
     def fitted(self, tally: T) -> Fitted:
-        """The metric with its scale fitted to these replies; asked of those alone that have one to fit."""
+        """The metric with its scale fitted to these replies; itself where nothing is to be fitted."""
         return Fitted(self)
 
     @property

@@ -18,6 +18,9 @@ from dialoscope.text import Batch
 DIGITS = 6
 """Of a fitted floor: so many can be read and typed again, and no score shows the rest."""
 
+TOKENS = 30
+"""As many as a reply may have, for how far off a sum over them may be."""
+
 
 @dataclass(frozen=True)
 class ReadInContext(Metric[Sums]):
@@ -88,9 +91,10 @@ class ScaledLikelihood(GradeMetric[Sums]):
         return Bounds(-math.inf, 0) if self.scale == "raw" else Bounds(0, 1)
 
     @property
-    def relative_tolerance(self) -> float:
-        """A sum is off by more the more tokens it has."""
-        return self.tolerance if self.length == "sum" else super().relative_tolerance
+    def tolerance(self) -> float:
+        """A sum of logarithms is off by what each of them is."""
+        summed = self.length == "sum" and self.scale == "raw"
+        return super().tolerance * (TOKENS if summed else 1)
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined on a scale whose floor was never fitted."""
@@ -106,6 +110,8 @@ class ScaledLikelihood(GradeMetric[Sums]):
 
     def fitted(self, tally: Sums) -> Fitted:
         """With the percentile of these replies for a floor; as it was, and so undefined, without one."""
+        if not self.to_fit:
+            return Fitted(self)
         raw = self._raw(tally)
         raw = raw[np.isfinite(raw)]
         if not len(raw):

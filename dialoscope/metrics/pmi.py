@@ -9,7 +9,7 @@ import numpy as np
 
 from dialoscope.backends import Continuation
 from dialoscope.metrics.base import Bounds, GradeMetric, ratio
-from dialoscope.metrics.likelihoods import ReadInContext
+from dialoscope.metrics.likelihoods import TOKENS, ReadInContext
 from dialoscope.metrics.reading import Texts, in_context, reading
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
@@ -35,9 +35,10 @@ class Pmi(GradeMetric[Sums], ReadInContext):
         return Bounds(-math.inf, math.inf if self.scale == "raw" else 1)
 
     @property
-    def relative_tolerance(self) -> float:
-        """A sum is off by more the more tokens it has."""
-        return self.tolerance if self.length == "sum" else super().relative_tolerance
+    def tolerance(self) -> float:
+        """A sum of logarithms is off by what each of them is."""
+        summed = self.length == "sum" and self.scale == "raw"
+        return super().tolerance * (TOKENS if summed else 1)
 
     @property
     def statistics(self) -> Hashable:

@@ -180,6 +180,21 @@ def test_order_does_not_show(metric, examples, data):
     assert same(metric.score(straight), metric.score(straight.take(order)))
 
 
+@given(examples=example_lists(fewest=3), data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_a_fitted_metric_is_one_like_any_other_whatever_the_order(metric, examples, data):
+    order = np.array(data.draw(st.permutations(range(len(examples)))), int)
+    tally = metric.measure(Batch(examples))
+    found, warning = metric.fitted(tally)
+    assert metric.fitted(tally.take(order)) == (found, warning)
+    assert found.unfitted == metric.unfitted
+    assert (found != metric) <= metric.to_fit
+    assert metrics(str(found)) == [found]
+    assert found.to_fit <= bool(warning)
+    for value in (*found.score_each(tally), found.score(tally)):
+        assert math.isnan(value) or found.bounds.low <= value <= found.bounds.high * (1 + 1e-12)
+
+
 @given(examples=example_lists())
 @settings(max_examples=25, deadline=None)
 def test_scores_are_numbers_within_bounds_or_undefined_for_any_text(metric, examples):

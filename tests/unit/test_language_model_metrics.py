@@ -321,9 +321,11 @@ def test_the_authors_code_is_a_variant():
     assert ds.metric("coherence:variant=pang-code,lm=gpt2").lm.start == "none"
 
 
-@pytest.mark.parametrize("name", ["perplexity:lm=fake", "fluency:lm=fake,length=sum,scale=raw"])
-@pytest.mark.parametrize(("shift", "holds"), [(5e-5, True), (0.01, False)])
-def test_verify_allows_large_numbers_more_rounding(tmp_path, monkeypatch, name, shift, holds):
+@pytest.mark.parametrize(
+    "name", ["perplexity:lm=fake", "coherence:lm=fake,length=sum,scale=raw", "pmi:lm=fake,length=sum"]
+)
+@pytest.mark.parametrize(("shift", "holds"), [(1e-5, True), (0.01, False)])
+def test_verify_allows_numbers_made_from_many_tokens_more_rounding(tmp_path, monkeypatch, name, shift, holds):
     path = tmp_path / "replies.jsonl"
     words = " ".join(f"word{number}" for number in range(100))
     path.write_text(json.dumps({"id": "1", "context": ["tea?"], "response": words}) + "\n", encoding="utf-8")
@@ -332,6 +334,13 @@ def test_verify_allows_large_numbers_more_rounding(tmp_path, monkeypatch, name, 
     monkeypatch.setattr(
         FakeLanguageModel,
         "log_probabilities",
-        lambda self, texts: [one + shift for one in honest(self, texts)],
+        lambda self, texts: [
+            one + shift * bool(text.prefix) for one, text in zip(honest(self, texts), texts, strict=True)
+        ],
     )
     assert ds.verify(tmp_path / "run").holds == holds
+
+
+def test_a_normalised_number_is_held_to_as_much_as_ever():
+    assert ds.metric("coherence:length=sum").tolerance == ds.metric("coherence").tolerance
+    assert ds.metric("pmi:length=sum,scale=normalised").tolerance == ds.metric("pmi").tolerance
