@@ -20,6 +20,7 @@ from dialoscope.backends._torch_generation import (
 )
 from dialoscope.backends._torch_transformers import load, quiet
 from dialoscope.backends.base import Generation
+from dialoscope.backends.models import Model
 from dialoscope.errors import BackendError
 
 _USUAL_ROOM = 512
@@ -31,7 +32,11 @@ class Seq2seqWriter:
 
     def __init__(self, folder: Path, device: str, dtype: str) -> None:
         found = load(
-            AutoModelForSeq2SeqLM, folder, chosen_device(device), torch_dtype(dtype), "a seq2seq model"
+            AutoModelForSeq2SeqLM,
+            Model(folder),
+            chosen_device(device),
+            torch_dtype(dtype),
+            "a seq2seq model",
         )
         if found.lacking:
             raise BackendError(

@@ -9,7 +9,7 @@ from typing import Any
 from dialoscope.data.canonical import canonical
 from dialoscope.data.contexts import ContextRow, Contexts
 from dialoscope.data.source import STANDARD_INPUT
-from dialoscope.errors import BackendError, DataError, RunError
+from dialoscope.errors import BackendError, RunError
 from dialoscope.printable import printable
 from dialoscope.progress import bar
 from dialoscope.records import Example
@@ -80,10 +80,7 @@ class Plan:
         if name == "":
             raise BackendError("The name of the system is empty.")
         system.check_samples(samples)
-        plan = cls(contexts, system, samples, seed, name or system.label)
-        if len(plan.questions()) != len(contexts.rows) * samples:
-            raise DataError("Some ids would be those of samples of others, such as a#1 and a; rename them.")
-        return plan
+        return cls(contexts, system, samples, seed, name or system.label)
 
     def questions(self) -> dict[str, Question]:
         """By the ids of the rows to be; each sample has a seed of its own."""
