@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import pearsonr, spearmanr
 
 import dialoscope as ds
 from dialoscope.backends.language_model import TransformerLanguageModel
@@ -81,3 +82,26 @@ def test_what_was_read_once_is_not_read_again(monkeypatch):
 def test_the_cases_differ_so_that_each_setting_is_seen():
     sums = [float(np.nansum(totals(case)[0])) for case in GOLDEN["cases"]]
     assert len(set(sums)) == len(NAMES)
+
+
+@pytest.mark.corpora
+@pytest.mark.usefixtures("smollm2")
+@pytest.mark.parametrize(
+    ("name", "pearson", "spearman"),
+    [
+        ("coherence", 0.514, 0.514),
+        ("coherence:length=sum", 0.569, 0.635),
+        ("coherence:variant=pang-code", 0.572, 0.640),
+        ("pmi", 0.469, 0.498),
+        ("pmi:scale=normalised", 0.594, 0.593),
+        ("fluency:length=sum", 0.769, 0.773),
+    ],
+)
+def test_people_agree_with_an_untrained_model_as_far_as_they_did(corpora, name, pearson, spearman):
+    """On the 200 replies that Pang et al. had rated: what training is to be measured against."""
+    aspect = "fluency" if name.startswith("fluency") else "coherence"
+    result = ds.evaluate(ds.read(corpora / f"rated/pang2020/{aspect}.jsonl"), name)
+    ratings = np.bincount(result.ratings.reply, result.ratings.value) / np.bincount(result.ratings.reply)
+    values = result.values(name)
+    assert pearsonr(values, ratings)[0] == pytest.approx(pearson, abs=0.002)
+    assert spearmanr(values, ratings)[0] == pytest.approx(spearman, abs=0.002)
