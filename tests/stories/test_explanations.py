@@ -14,6 +14,7 @@ def test_a_saved_run_shows_which_turn_is_contradicted(tmp_path, cli):
     rows = [
         {"id": "1", "system": "a", "context": ["I do not ski", "oh?"], "response": "I ski"},
         {"id": "2", "system": "a", "context": ["I ski", "oh?"], "response": "I \u001b[31mski"},
+        {"id": "3", "system": "a", "context": ["oh?"], "response": "I have said nothing before"},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     run = tmp_path / "run"
