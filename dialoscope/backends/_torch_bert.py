@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 
+from dialoscope.backends._torch_adapter import weights_of
 from dialoscope.backends._torch_rows import Row, Run, padding, runs
+from dialoscope.backends.models import Model
 from dialoscope.errors import BackendError
 from dialoscope.tally import Ints
 
@@ -68,16 +69,13 @@ class Bert:
     """Weights, and what they make of rows; of layers above the last that is asked for nothing is computed."""
 
     def __init__(
-        self, config: Mapping[str, Any], folder: Path, device: torch.device, dtype: torch.dtype, layers: int
+        self, config: Mapping[str, Any], model: Model, device: torch.device, dtype: torch.dtype, layers: int
     ) -> None:
         self._kind, self._padding = config["model_type"], padding(config)
         self._device, self._flash = device, device.type == "cuda" and dtype != torch.float32
         self.dims, self._heads = int(config["hidden_size"]), int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
-        weights = {
-            _renamed(name, self._kind): weight
-            for name, weight in load_file(folder / "model.safetensors").items()
-        }
+        weights = {_renamed(name, self._kind): weight for name, weight in weights_of(model).items()}
 
         def taken(*names: str) -> _Affine:
             parts = [[weights[f"{name}.{part}"] for name in names] for part in _Affine._fields]
@@ -91,7 +89,7 @@ class Bert:
             self._after_embedding = taken("embeddings.LayerNorm")
             self._layers = [_layer(taken, f"encoder.layer.{place}") for place in range(layers)]
         except KeyError as lacking:
-            raise BackendError(f"{folder} is no whole model: it lacks the weights {lacking}.") from None
+            raise BackendError(f"{model.folder} is no whole model: it lacks the weights {lacking}.") from None
         self._head = _head(taken, weights)
 
     def hidden(self, rows: Sequence[Row]) -> torch.Tensor:

@@ -12,7 +12,7 @@ from dialoscope.backends import _torch_bert
 from dialoscope.backends._torch_device import chosen_device, fetched, torch_dtype
 from dialoscope.backends._torch_rows import Reader, Row, in_batches, runs
 from dialoscope.backends.base import Pair, TokenVectors, Vectors
-from dialoscope.backends.models import configuration, model_folder
+from dialoscope.backends.models import found_model
 from dialoscope.errors import BackendError
 from dialoscope.tally import Floats
 
@@ -39,10 +39,10 @@ class Engine:
     """What encoders and classifiers share: a folder, a tokenizer, a device."""
 
     def __init__(self, description: "Transformer") -> None:
-        self.folder = model_folder(description.model, description.revision)
-        self.config = configuration(self.folder)
+        self.model = found_model(description.model, description.revision)
+        self.config = self.model.config
         self.device, self.dtype = chosen_device(description.device), torch_dtype(description.dtype)
-        self.reader = Reader(self.folder, self.config, description.max_tokens)
+        self.reader = Reader(self.model.folder, self.config, description.max_tokens)
         self.budget = description.budget or BUDGET.get(self.device.type, BUDGET["cpu"])
         self.body: Body
 
@@ -53,23 +53,25 @@ class EncoderEngine(Engine):
     def __init__(self, description: "TransformerEncoder") -> None:
         super().__init__(description)
         layers = self._layers(description.layer)
-        if _torch_bert.fits(self.config, self.folder):
-            self.body = _torch_bert.Bert(self.config, self.folder, self.device, self.dtype, layers)
+        if _torch_bert.fits(self.config, self.model.folder):
+            self.body = _torch_bert.Bert(self.config, self.model, self.device, self.dtype, layers)
         else:
             from dialoscope.backends._torch_padded import load_encoder
 
-            self.body = load_encoder(self.folder, self.device, self.dtype, layers)
+            self.body = load_encoder(self.model, self.device, self.dtype, layers)
 
     def _layers(self, layer: int) -> int:
         """How many layers are to be computed."""
         names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
         count = next((int(self.config[name]) for name in names if name in self.config), None)
         if count is None:
-            raise BackendError(f"{self.folder / 'config.json'} does not say how many layers the model has.")
+            raise BackendError(
+                f"{self.model.folder / 'config.json'} does not say how many layers the model has."
+            )
         layers = layer if layer >= 0 else count + 1 + layer
         if not 0 <= layers <= count:
             raise BackendError(
-                f"layer is {layer}; {self.folder.name} has {count} layers, so that it must be between "
+                f"layer is {layer}; {self.model.folder.name} has {count} layers, so that it must be between "
                 f"{-count - 1} and {count} (0: the embeddings, -1: the last)."
             )
         return layers
@@ -121,13 +123,13 @@ class ClassifierEngine(Engine):
         super().__init__(description)
         self.classes = len(self.config.get("id2label") or (0, 1))
         self.several = self.config.get("problem_type") == "multi_label_classification"
-        if _torch_bert.fits(self.config, self.folder):
+        if _torch_bert.fits(self.config, self.model.folder):
             layers = int(self.config["num_hidden_layers"])
-            self.body = _torch_bert.Bert(self.config, self.folder, self.device, self.dtype, layers)
+            self.body = _torch_bert.Bert(self.config, self.model, self.device, self.dtype, layers)
         else:
             from dialoscope.backends._torch_padded import load_classifier
 
-            self.body = load_classifier(self.folder, self.device, self.dtype)
+            self.body = load_classifier(self.model, self.device, self.dtype)
 
     def probabilities(self, texts: Sequence[Pair], places: Sequence[int]) -> Iterator[tuple[int, Floats]]:
         """For each pair, its place and how probable each class is, in the order they are ready."""

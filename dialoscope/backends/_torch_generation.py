@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import takewhile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from dialoscope.backends._tokens import Words
 from dialoscope.backends._torch_device import halving
 from dialoscope.backends._torch_transformers import load_causal, quiet
 from dialoscope.backends.base import Generation
+from dialoscope.backends.models import Model
 from dialoscope.errors import BackendError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Writer:
     @classmethod
     def of(cls, engine: "Engine") -> "Writer":
         """The writer for an engine's model."""
-        model = _writing_model(engine.folder, engine.device, engine.dtype, engine.description.fingerprint)
+        model = _writing_model(engine.model, engine.device, engine.dtype, engine.description.fingerprint)
         return cls(model, engine.words, engine)
 
     def write(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
@@ -108,10 +108,10 @@ class Writer:
 
 @lru_cache(maxsize=1)
 def _writing_model(
-    folder: Path, device: torch.device, dtype: torch.dtype, fingerprint: str
+    files: Model, device: torch.device, dtype: torch.dtype, fingerprint: str
 ) -> PreTrainedModel:
     """Loaded once for each content of the folder; its own wishes, such as penalties, are left behind."""
-    model = load_causal(folder, device, dtype)
+    model = load_causal(files, device, dtype)
     model.generation_config = GenerationConfig()
     return model
 

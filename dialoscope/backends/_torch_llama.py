@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors.torch import load_file
 from torch.nn.functional import linear, rms_norm, silu
 
+from dialoscope.backends._torch_adapter import weights_of
 from dialoscope.backends._torch_attention import TreeAttention
 from dialoscope.backends._torch_device import gpu_kernels
-from dialoscope.backends.models import weight_names
+from dialoscope.backends.models import Model, weight_names
 from dialoscope.errors import BackendError
 
 
@@ -57,9 +57,9 @@ class Llama:
     """Weights, and what they make of a pack."""
 
     def __init__(
-        self, config: Mapping[str, Any], folder: Path, device: torch.device, dtype: torch.dtype
+        self, config: Mapping[str, Any], model: Model, device: torch.device, dtype: torch.dtype
     ) -> None:
-        weights = load_file(folder / "model.safetensors")
+        weights = weights_of(model)
         self.heads = int(config["num_attention_heads"])
         self.key_heads = int(config.get("num_key_value_heads") or self.heads)
         self.dims = int(config.get("head_dim") or config["hidden_size"] // self.heads)
@@ -70,7 +70,7 @@ class Llama:
             try:
                 parts = [weights.pop(f"model.{name}.weight") for name in names]
             except KeyError as lacking:
-                raise BackendError(f"{folder} lacks the weights {lacking}; save it again.") from lacking
+                raise BackendError(f"{model.folder} lacks the weights {lacking}; save it again.") from lacking
             return (torch.cat(parts) if len(parts) > 1 else parts[0]).to(device, dtype)
 
         self.embedding = taken("embed_tokens")

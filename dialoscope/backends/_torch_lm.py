@@ -16,7 +16,7 @@ from dialoscope.backends._torch_attention import TreeAttention
 from dialoscope.backends._torch_device import chosen_device, gpu_kernels, halving, torch_dtype
 from dialoscope.backends.base import Continuation, Generation
 from dialoscope.backends.language_model import import_torch_side
-from dialoscope.backends.models import configuration, model_folder
+from dialoscope.backends.models import found_model
 from dialoscope.backends.packing import Pack, Piece, cut, packed
 from dialoscope.errors import BackendError
 from dialoscope.tally import Floats
@@ -52,21 +52,21 @@ class Engine:
 
     def __init__(self, description: "TransformerLanguageModel") -> None:
         self.description = description
-        self.folder = model_folder(description.model, description.revision)
-        self.config = configuration(self.folder)
+        self.model = found_model(description.model, description.revision)
+        self.config = self.model.config
         self.device = chosen_device(description.device)
         self.dtype = torch_dtype(description.dtype)
-        self.words = Words(vocabulary(self.folder))
+        self.words = Words(vocabulary(self.model.folder))
         self.window = min(description.window or self._limit, self._limit)
         self.start = self._start_tokens() if description.start == "bos" else ()
 
     @cached_property
     def decoder(self) -> Decoder:
         """Our own where the model is of the plain kind, else that of transformers."""
-        if _torch_llama.fits(self.config, self.folder):
-            return _torch_llama.Llama(self.config, self.folder, self.device, self.dtype)
+        if _torch_llama.fits(self.config, self.model.folder):
+            return _torch_llama.Llama(self.config, self.model, self.device, self.dtype)
         side = import_torch_side("_torch_transformers", f"The language model {self.description.model}")
-        found: Decoder = side.packable_or_plain(self.folder, self.device, self.dtype)
+        found: Decoder = side.packable_or_plain(self.model, self.device, self.dtype)
         return found
 
     @property

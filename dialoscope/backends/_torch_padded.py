@@ -11,6 +11,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, PreTrain
 
 from dialoscope.backends._torch_rows import Row
 from dialoscope.backends._torch_transformers import Loaded, load, quiet
+from dialoscope.backends.models import Model
 from dialoscope.errors import BackendError
 from dialoscope.tally import Ints
 
@@ -18,20 +19,20 @@ _PADDED_LEFT = frozenset({"xlnet"})
 """Architectures whose classifier looks at the last place of a row."""
 
 
-def load_encoder(folder: Path, device: torch.device, dtype: torch.dtype, layers: int) -> "Padded":
+def load_encoder(files: Model, device: torch.device, dtype: torch.dtype, layers: int) -> "Padded":
     """A model without its head, ended after so many layers."""
-    loaded = load(AutoModel, folder, device, dtype, "an encoder")
-    model = _whole(folder, loaded, "encoder", optional="pooler")
+    loaded = load(AutoModel, files, device, dtype, "an encoder")
+    model = _whole(files.folder, loaded, "encoder", optional="pooler")
     encoder = Padded(model, device)
     if layers < model.config.num_hidden_layers:
         encoder.end_after(layers)
     return encoder
 
 
-def load_classifier(folder: Path, device: torch.device, dtype: torch.dtype) -> "Padded":
+def load_classifier(files: Model, device: torch.device, dtype: torch.dtype) -> "Padded":
     """A model with the head that rates classes."""
-    loaded = load(AutoModelForSequenceClassification, folder, device, dtype, "a classifier")
-    return Padded(_whole(folder, loaded, "classifier"), device)
+    loaded = load(AutoModelForSequenceClassification, files, device, dtype, "a classifier")
+    return Padded(_whole(files.folder, loaded, "classifier"), device)
 
 
 def _whole(folder: Path, loaded: Loaded, what: str, optional: str = "\0") -> PreTrainedModel:

@@ -5,13 +5,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from dialoscope.backends._torch_adapter import merge
 from dialoscope.backends._torch_attention import TreeAttention
+from dialoscope.backends.models import Model
 from dialoscope.backends.packing import Piece, packed
 from dialoscope.errors import BackendError
 
@@ -19,7 +20,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
 
 from safetensors import SafetensorError
-from transformers import AttentionInterface, AutoModelForCausalLM, PreTrainedModel
+from transformers import AttentionInterface, AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import logging as their_logging
 
 _TREES = "dialoscope_trees"
@@ -46,12 +47,14 @@ class Loaded(NamedTuple):
     lacking: list[str]
 
 
-def load(kind: Any, folder: Path, device: torch.device, dtype: torch.dtype, what: str) -> Loaded:  # noqa: ANN401
+def load(kind: Any, files: Model, device: torch.device, dtype: torch.dtype, what: str) -> Loaded:  # noqa: ANN401
     """A model ready to be asked; no code of the folder is run. `what` says what it cannot be loaded as."""
+    folder = files.folder
     try:
         with quiet():
             model, told = kind.from_pretrained(
                 folder,
+                config=_config(files),
                 dtype=dtype,
                 local_files_only=True,
                 trust_remote_code=False,
@@ -60,29 +63,36 @@ def load(kind: Any, folder: Path, device: torch.device, dtype: torch.dtype, what
             )
     except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as wrong:
         raise BackendError(f"{folder} cannot be loaded as {what}: {wrong}") from wrong
+    given = merge(dict(model.named_parameters()), files.adapter) if files.adapter else frozenset()
     model.eval()
     model.to(device)
-    return Loaded(model, sorted(told["missing_keys"]))
+    return Loaded(model, sorted(set(told["missing_keys"]) - given))
 
 
-def load_causal(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
+def _config(files: Model) -> Any:  # noqa: ANN401 - one of very many classes
+    """The adapter's own settings, where it has some: how many classes, and what they are called."""
+    return AutoConfig.from_pretrained(files.told, local_files_only=True, trust_remote_code=False)
+
+
+def load_causal(files: Model, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
     """A language model with its head and every weight."""
-    model, lacking = load(AutoModelForCausalLM, folder, device, dtype, "a language model")
+    model, lacking = load(AutoModelForCausalLM, files, device, dtype, "a language model")
     if lacking:
         raise BackendError(
-            f"{folder} is no whole language model: it lacks {len(lacking)} weights, such as {lacking[0]}."
+            f"{files.folder} is no whole language model: it lacks {len(lacking)} weights, such as "
+            f"{lacking[0]}."
         )
     return model
 
 
-def packable_or_plain(folder: Path, device: torch.device, dtype: torch.dtype) -> "Packed | Plain":
+def packable_or_plain(files: Model, device: torch.device, dtype: torch.dtype) -> "Packed | Plain":
     """In packs if that gives the model's own numbers, which is tried; else one text at a time."""
-    model = load_causal(folder, device, dtype)
+    model = load_causal(files, device, dtype)
     plain, in_packs = Plain(model), Packed(model)
     if not _causal(plain):
         raise BackendError(
-            f"{folder} holds a model that also reads what follows a word, so it cannot say how likely a text "
-            "is. Name a causal language model."
+            f"{files.folder} holds a model that also reads what follows a word, so it cannot say how likely "
+            "a text is. Name a causal language model."
         )
     if _looks_back_so_far(model) or not _takes_trees(model):
         return plain

@@ -11,7 +11,7 @@ from dialoscope.backends.base import Pair
 from dialoscope.backends.encoder import Transformer
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import configuration, model_folder
+from dialoscope.backends.models import found_model
 from dialoscope.tally import Floats
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TransformerClassifier(Transformer):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the columns stand for, as the model's configuration names them, in lower case."""
-        config = configuration(model_folder(self.model, self.revision))
+        config = found_model(self.model, self.revision).config
         named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
         labels = tuple(str(named[place]).lower() for place in sorted(named, key=int))
         return labels if len(labels) > 1 else ("relevance",)

@@ -5,8 +5,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dialoscope.assets as assets
 from dialoscope.backends.content import content_hash
@@ -21,12 +22,56 @@ _UNREAD_SUFFIXES = frozenset(
     {".md", ".png", ".jpg", ".py", ".bin", ".pt", ".pth", ".ot", ".h5", ".msgpack", ".onnx", ".gguf"}
 )
 """Of files beside a model: what is about it, and weights in formats that are not read."""
-_MODEL_KINDS = ("language model", "encoder")
+_MODEL_KINDS = ("language model", "encoder", "classifier")
 _HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 
 
+ADAPTER = "adapter_config.json"
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+"""What peft calls its files; the folder of an adapter names the model that it was trained on top of."""
+
+
+class Model(NamedTuple):
+    """A model's files."""
+
+    folder: Path
+    """Weights, tokenizer and configuration."""
+    adapter: Path | None = None
+    """The folder of what was learned on top of them."""
+
+    @property
+    def told(self) -> Path:
+        """The folder whose config.json holds: the adapter's, where it has one."""
+        own = self.adapter is not None and (self.adapter / "config.json").is_file()
+        return self.adapter if own and self.adapter else self.folder
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What config.json says."""
+        return configuration(self.told)
+
+
+def found_model(model: str, revision: str = "main") -> Model:
+    """The files of a model, fetched first where they must be."""
+    folder = model_folder(model, revision)
+    if not (folder / ADAPTER).is_file():
+        return Model(folder)
+    base = model_folder(base_name(folder))
+    if (base / ADAPTER).is_file():
+        raise BackendError(f"{folder} was trained on top of {base}, which is an adapter itself.")
+    return Model(base, folder)
+
+
+def base_name(adapter: Path) -> str:
+    """The model that an adapter was trained on top of."""
+    found = configuration(adapter, ADAPTER).get("base_model_name_or_path")
+    if not found or not isinstance(found, str):
+        raise BackendError(f"{adapter / ADAPTER} does not name the model that it belongs to.")
+    return found
+
+
 def model_folder(model: str, revision: str = "main") -> Path:
-    """The folder with the weights, fetched first where it must be."""
+    """The folder of a model or of an adapter, fetched first where it must be."""
     if _is_folder(model):
         return _checked(Path(model).expanduser(), model)
     if model in assets.ASSETS:
@@ -37,15 +82,21 @@ def model_folder(model: str, revision: str = "main") -> Path:
 
 
 def fingerprint(model: str, revision: str = "main") -> str:
-    """A hash of everything in the model's folder that can change a number."""
-    if model in assets.ASSETS and not _is_folder(model):
-        return assets.fingerprint(check_kind(model, "model", *_MODEL_KINDS))
-    return content_hash(_relevant(model_folder(model, revision)))
+    """A hash of everything that can change a number: of an adapter's files and of the model below them."""
+    folder = model_folder(model, revision)
+    own = (
+        assets.fingerprint(model)
+        if model in assets.ASSETS and not _is_folder(model)
+        else content_hash(_relevant(folder))
+    )
+    if not (folder / ADAPTER).is_file():
+        return own
+    return sha256(f"{own} on {fingerprint(base_name(folder))}".encode()).hexdigest()
 
 
-def configuration(folder: Path) -> dict[str, Any]:
-    """What config.json says."""
-    path = folder / "config.json"
+def configuration(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """What a file of settings says."""
+    path = folder / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as damaged:
@@ -82,6 +133,8 @@ def _relevant(folder: Path) -> Iterator[Path]:
 
 def _checked(folder: Path, model: str) -> Path:
     """A folder that holds a model in the one format that cannot run code."""
+    if (folder / ADAPTER_WEIGHTS).is_file() and (folder / ADAPTER).is_file():
+        return folder
     if not (folder / "config.json").is_file():
         raise BackendError(f"'{model}' holds no model: {folder} has no config.json.")
     if not any(folder.glob(WEIGHTS)):
