@@ -11,7 +11,7 @@ from dialoscope.data.contexts import ContextRow, Contexts
 from dialoscope.data.source import STANDARD_INPUT
 from dialoscope.errors import BackendError, RunError
 from dialoscope.printable import printable
-from dialoscope.progress import bar
+from dialoscope.progress import bar, notice
 from dialoscope.records import Example
 from dialoscope.signature import signature
 from dialoscope.systems.asking import ask
@@ -206,7 +206,11 @@ def _resumed(plan: Plan, output: Output, workers: int | None, *, overwrite: bool
     begun = session(plan.system, left)
     with opened(output.journal, output.identity, before) as journal:
         journal.begin(begun)
-        answers = _answered(plan, before, workers, journal.note)
+        try:
+            answers = _answered(plan, before, workers, journal.note)
+        except (KeyboardInterrupt, SystemExit):
+            notice("Stopped. What was answered is kept; the same command goes on from there.")
+            raise
     found = plan.responses(answers, left)
     record = {
         "name": plan.name,

@@ -5,6 +5,7 @@ It notes each line it is given in the file that BOT_LOG names, with the number o
 
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -82,9 +83,11 @@ for line in sys.stdin:
     elif word == "shut":
         os.close(1)
         time.sleep(60)
+    elif word == "ghost":
+        code = "import time; time.sleep(5)"
+        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+        time.sleep(60)
     elif word == "child":
-        import subprocess
-
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         os._exit(1)
     else:

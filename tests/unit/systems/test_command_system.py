@@ -131,6 +131,14 @@ def test_what_a_process_has_started_ends_with_it(program):
     assert time.perf_counter() - begun < 30
 
 
+def test_what_holds_on_to_its_output_is_not_waited_for(program):
+    begun = time.perf_counter()
+    failed, answered = asked(made(program(), timeout=1), "ghost", "Hi")
+    assert failed.reason == "no answer within 1 seconds"
+    assert answered == "Hi! sample 0, seed 0"
+    assert time.perf_counter() - begun < 30
+
+
 def test_a_process_that_does_not_end_by_itself_is_ended(program):
     assert asked(made(program("stubborn")), "Hi") == ["Hi! sample 0, seed 0"]
     with pytest.raises(ProcessLookupError):
@@ -170,4 +178,5 @@ def test_what_cannot_be_is_refused():
 
 
 def test_the_label_is_the_programs_name():
-    assert ds.CommandSystem("/opt/bots/greeter.sh --fast").label == "greeter"
+    system = ds.CommandSystem("/opt/bots/greeter.sh --fast")
+    assert (system.label, str(system)) == ("greeter", "/opt/bots/greeter.sh --fast")

@@ -201,6 +201,29 @@ def test_a_line_that_was_cut_off_is_asked_again(contexts, tmp_path):
     assert sorted(last.asked) == ["1", "3"]
 
 
+def test_a_journal_is_read_as_far_as_it_can_be(tmp_path):
+    path = tmp_path / "j"
+    with opened(path, {"seed": 1}, Progress({"a": "x"})) as journal:
+        journal.note("b", NoAnswer("y"))
+    with path.open("a") as file:
+        file.write('{"of": "another version"}\n[1]\n')
+    assert read_journal(path, {"seed": 1}).answers == {"a": "x", "b": NoAnswer("y")}
+    path.write_bytes(b"x" * 9000)
+    with opened(path, {}, Progress()):
+        assert path.read_bytes() == b""
+
+
+def test_whoever_stops_a_run_is_told_how_it_goes_on(contexts, tmp_path, capsys):
+    def stopped(context):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ds.respond(contexts, stopped, tmp_path / "out.jsonl")
+    assert capsys.readouterr().err == (
+        "Stopped. What was answered is kept; the same command goes on from there.\n"
+    )
+
+
 def killing(context):
     raise Killed
 
