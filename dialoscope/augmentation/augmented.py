@@ -70,6 +70,9 @@ class Augmented:
         """Write the rows into a file, which is there whole or not at all."""
         path = Path(path)
         refuse_taken(path, overwrite=overwrite)
+        if path.exists() and not path.is_file():  # a pipe or a device, which a file must not replace
+            path.write_text(self.jsonl(), encoding="utf-8")
+            return
         beside = path.with_name(f".{path.name[:100]}.{uuid4().hex}")
         try:
             beside.write_text(self.jsonl(), encoding="utf-8")
@@ -81,9 +84,9 @@ class Augmented:
         """What was made and what could not be, a line each."""
         tally = self.tally
         told = [
-            f"{_queries(tally.queries)}, {counted(tally.variants, 'variant')}; "
-            f"{tally.queries - tally.short - tally.without} have all {tally.wanted}, {tally.short} fewer, "
-            f"{tally.without} none and are left out."
+            f"{_queries(tally.queries)}, {counted(tally.variants, 'variant')}: all {tally.wanted} for "
+            f"{tally.queries - tally.short - tally.without}, fewer for {tally.short}, none for "
+            f"{tally.without} (left out)."
         ]
         told += [f"{_queries(number)}: {_LACKING[what]}." for what, number in tally.lacking.items() if number]
         if tally.empty:
@@ -96,7 +99,7 @@ class Augmented:
 def refuse_taken(path: Path, *, overwrite: bool) -> None:
     """Say that there is such a file, or no folder for it, before any work is done."""
     shown = printable(str(path))
-    if path.is_dir() or (path.exists() and not overwrite):
+    if path.is_dir() or (path.is_file() and not overwrite):
         raise DataError(f"{shown} is there already; choose another name, or replace a file with --overwrite.")
     if not path.parent.is_dir():
         raise DataError(f"{shown}: there is no folder {printable(str(path.parent))} to write it to.")
@@ -110,8 +113,8 @@ def rows_of(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any
 
 
 def _row(query: Query, place: int, variant: Variant) -> dict[str, Any]:
-    return {
-        **query.others,
+    """What the query's row holds besides comes last, and gives way to what is told here."""
+    own = {
         "id": f"{query.id}#{place}",
         "group": query.id,
         "variant": variant.how,
@@ -119,6 +122,7 @@ def _row(query: Query, place: int, variant: Variant) -> dict[str, Any]:
         "changes": [list(change) for change in variant.changes],
         "similarity": round(variant.similarity, 4),
     }
+    return {**own, **query.others, **own}
 
 
 def _queries(number: int) -> str:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from dialoscope.augmentation.synonyms import Synonym, same_word, synonyms
-from dialoscope.augmentation.words import BEFORE_TO, KEPT, LIGHT
+from dialoscope.augmentation.words import BEFORE_TO, KEPT, LIGHT, RUDE
 from dialoscope.backends.base import Lexicon, Word
 from dialoscope.text.inflection import capitalised_like, inflected, takes_an
 from dialoscope.text.stemmer import stem
@@ -103,7 +103,7 @@ def _options(word: Word, others: Sequence[Synonym], said: Set[str], light: bool)
     forms: list[str] = []
     for other, likelihood in others:
         form = inflected(other, word.tag)
-        if not form or {stem(other), stem(form)} & said or {other, form} & KEPT:
+        if not form or {stem(other), stem(form)} & said or {other, form} & (KEPT | RUDE):
             continue
         if any(same_word(form, earlier) for earlier in forms) or (light and likelihood < _CLEAR):
             continue

@@ -20,7 +20,7 @@ from dialoscope.text.inflection import takes_an
 
 SURE = -1.7
 """Replacements that rate higher can stand together in a variant; others alone, where there is no better."""
-WORST = -3.5
+WORST = -3.0
 """Those that rate lower are none; docs/augment.md says how both were chosen."""
 
 _SHIFT = 0.5

@@ -55,6 +55,13 @@ _NUMBERS = _words(
 KEPT = _PRONOUNS | _DETERMINERS | _PREPOSITIONS | _VERBS | _ADVERBS | _CALLS | _NUMBERS
 """Function words, auxiliaries, particles, greetings and forms of address, numbers: never replaced."""
 
+RUDE = _words(
+    "arse ass bastard bitch bum butt cock coon crap cripple damn damned dame darned darky dick fag fagged "
+    "fuck gook goddam goddamned idiot jap kike moron negro piss prick queer screw shit slut spic tart tit "
+    "whore wog"
+)
+"""Words that WordNet lists as synonyms of harmless ones, and that nobody wants to find in a paraphrase."""
+
 LIGHT = _words("go get take make give see tell say mean call hold keep look know work time way day good")
 """Base forms of words with so many meanings that counts say little about the one that is meant."""
 

@@ -1,10 +1,18 @@
 """English inflection: the form of a word for a part of speech, its article, and its capitals."""
 
-from functools import lru_cache
+import warnings
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 from dialoscope.errors import MissingExtra
 
 _BASE = frozenset({"VB", "VBP", "NN", "JJ", "RB"})
+_UNCOUNTED = (
+    "advice baggage cash clothing coffee courage data education employment equipment evidence fun furniture "
+    "happiness health help homework housework information knowledge laughter luck luggage machinery mail "
+    "merchandise money music news pay progress research rice safety salt scenery snow software sugar traffic "
+    "transportation wealth weather"
+)
 
 _MUTE_H = ("heir", "honest", "honor", "honour", "hour")
 _SPOKEN_AS_YOU = ("eu", "ewe", "ubiq", "uku", "unanim", "uni", "uran", "usa", "use", "usi", "usu", "ut")
@@ -16,24 +24,32 @@ _SPOKEN_AS_W = ("one", "once")
 def inflected(word: str, tag: str) -> str:
     """The form of a base form that a Penn Treebank tag asks for; empty where a dictionary lists none.
 
-    An adjective that is compared with *more* has no form of its own, so it has none here; nor has a noun that
-    can mean many in the singular too (advice) a plural, which would not read well everywhere.
+    An adjective that is compared with *more* has no form of its own, so it has none here; nor has a noun of
+    what cannot be counted, though the dictionary lists *advices*.
     """
     if tag in _BASE:
         return word
-    forms = _forms(word, tag)
-    if not forms or (tag == "NNS" and word in forms):
+    if tag == "NNS" and word in _UNCOUNTED.split():
         return ""
-    return forms[0]
+    return next(iter(_forms(word, tag)), "")
 
 
 def _forms(word: str, tag: str) -> tuple[str, ...]:
     """What the dictionary lists, in its order; guesses at words it does not know are not asked for."""
+    return tuple(_dictionary()(word, tag, inflect_oov=False))
+
+
+@cache
+def _dictionary() -> Callable[..., tuple[str, ...]]:
+    """Loaded on first use; what Python has to say of the package's source is none of a user's business."""
     try:
-        from lemminflect import getInflection
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from lemminflect import getInflection
     except ImportError as missing:
         raise MissingExtra("Inflection", "lemminflect", "tagger") from missing
-    return tuple(getInflection(word, tag, inflect_oov=False))
+    found: Callable[..., tuple[str, ...]] = getInflection
+    return found
 
 
 def takes_an(word: str) -> bool:

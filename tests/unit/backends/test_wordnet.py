@@ -196,3 +196,31 @@ def test_an_asset_of_another_kind_is_not_even_fetched(tmp_path, monkeypatch):
     with pytest.raises(BackendError, match=message):
         WordNet("smollm2").synsets("dog")
     assert not list(tmp_path.iterdir())
+
+
+def test_it_counts_meanings_as_nltk_does(oracle, words):
+    lexicon = WordNet()
+    for word in list(words)[:300]:
+        for lemma in oracle.lemmas(word.lower()):
+            synset = lemma.synset()
+            part = "a" if synset.pos() == "s" else synset.pos()
+            assert lexicon.count(lemma.name(), f"{part}{synset.offset():08}") == lemma.count(), lemma
+
+
+def test_a_word_that_has_no_such_meaning_counts_nothing(wordnet, tiny):
+    assert WordNet().count("dog", "n00000000") == 0
+    assert WordNet(str(tiny)).count("dog", "n00000000") == 0
+
+
+def test_counts_are_read_where_they_are_and_are_part_of_the_fingerprint(tiny):
+    before = WordNet(str(tiny)).fingerprint
+    (tiny / "index.sense").write_text("dog%1:05:00:: 00000000 1 42\n")
+    assert WordNet(str(tiny)).fingerprint != before
+    assert WordNet(str(tiny)).count("Dog", "n00000000") == 42
+
+
+@pytest.mark.parametrize("content", [b"dog%9:05:00:: 00000000 1 42\n", b"dog%1:05 1\n", b"\xff\xfe"])
+def test_damaged_counts_are_refused(tiny, content):
+    (tiny / "index.sense").write_bytes(content)
+    with pytest.raises(BackendError, match=r"index\.sense is no file of WordNet's, or it is damaged\."):
+        WordNet(str(tiny)).count("dog", "n00000000")

@@ -1,0 +1,73 @@
+"""Variants by synonyms at several bounds of similarity: how many there are, and how long they take.
+
+    python benchmarks/augmentation.py DIALOGUES [--queries 300] [--show 0]
+
+DIALOGUES is a file with a dialogue a line (`turns`); one turn of each of so many dialogues, drawn at random,
+is a query. With --show, so many variants of each tenth of the cosine are printed, to be read and judged.
+"""
+
+import argparse
+import json
+import random
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+import dialoscope as ds
+from dialoscope.augmentation.nearness import nearness
+from dialoscope.backends import Pair
+from dialoscope.backends.encoder import TransformerEncoder
+
+BOUNDS = (-1, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dialogues", type=Path)
+    parser.add_argument("--queries", type=int, default=300)
+    parser.add_argument("--show", type=int, default=0)
+    asked = parser.parse_args()
+    contexts = drawn(asked.dialogues, asked.queries)
+    unrelated(contexts)
+    made = [counted(contexts, bound) for bound in BOUNDS]
+    read(made[0], asked.show)
+
+
+def drawn(path: Path, count: int) -> list[list[str]]:
+    by = random.Random(17)  # noqa: S311 - nothing secret
+    dialogues = [json.loads(line)["turns"] for line in path.read_text(encoding="utf-8").splitlines()]
+    return [turns[: by.randrange(len(turns)) + 1] for turns in by.sample(dialogues, count)]
+
+
+def unrelated(contexts: list[list[str]]) -> None:
+    queries = [turns[-1] for turns in contexts]
+    pairs = [Pair(one, other) for one, other in pairwise(queries)]
+    median, high = np.quantile(nearness(TransformerEncoder(), pairs), [0.5, 0.99])
+    print(f"cosine of unrelated queries: median {median:.2f}, 99 % below {high:.2f}")
+
+
+def counted(contexts: list[list[str]], bound: float) -> ds.Augmented:
+    clock = time.perf_counter()
+    made = ds.augment(contexts, nearest=bound)
+    tally = made.tally
+    full = tally.queries - tally.short - tally.without
+    print(
+        f"at least {bound:4}: {tally.variants} variants, {full} queries with all, {tally.without} with none, "
+        f"{tally.far} drafts turned down, {time.perf_counter() - clock:.0f} s"
+    )
+    return made
+
+
+def read(made: ds.Augmented, count: int) -> None:
+    query = {row["group"]: row["context"][-1] for row in made if not row["changes"]}
+    by = random.Random(1)  # noqa: S311
+    for low in (0.6, 0.7, 0.8, 0.9):
+        band = [row for row in made if row["changes"] and low <= row["similarity"] < low + 0.1]
+        for row in by.sample(band, min(count, len(band))):
+            print(f"{row['similarity']:.2f} {row['changes']} in: {query[row['group']]}")
+
+
+if __name__ == "__main__":
+    main()
