@@ -42,6 +42,8 @@ class Tally:
     """Drafts turned down because they were too far from the query; most have made room for others."""
     lacking: Mapping[str, int]
     """How many queries lack what: verbs, nouns or modifiers that can be replaced, or a history."""
+    skipped: int = 0
+    """Malformed rows that were passed over."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Augmented:
             told.append(f"{_queries(tally.empty)}: nothing but white space.")
         if tally.far:
             told.append(f"{counted(tally.far, 'draft')}: too far from the query; others were tried instead.")
+        if tally.skipped:
+            told.append(f"{counted(tally.skipped, 'malformed row')}: passed over.")
         return told
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
-from dialoscope.data import Replies, RowSource, read
+from dialoscope.data import ReadLog, Replies, RowSource, read
 from dialoscope.data.contexts import Contexts
 from dialoscope.errors import DataError
 from dialoscope.records import Example
@@ -31,24 +32,31 @@ class Query:
         return [*self.history, *asked, text]
 
 
-def queries_of(data: Queryable, ask: str) -> list[Query]:
+class Read(NamedTuple):
+    """Queries, and how many malformed rows there are besides."""
+
+    queries: list[Query]
+    skipped: int
+
+
+def queries_of(data: Queryable, ask: str) -> Read:
     """The query of each context; where a system is to be asked again, that of each reply, with the reply."""
     if ask == "again":
         return _answered(data)
-    return [
-        Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in Contexts.of(data).rows
-    ]
+    found = Contexts.of(data)
+    queries = [Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in found.rows]
+    return Read(queries, found.skipped)
 
 
-def _answered(data: Queryable) -> list[Query]:
+def _answered(data: Queryable) -> Read:
     if isinstance(data, Contexts):
         raise DataError("To ask again, replies are needed, not contexts alone: give what ds.read returns.")
-    source = _replies(data)
-    examples = [example for example in source if example.context]
+    log = ReadLog()
+    examples = [row.example for row in _replies(data).rows(log) if row.example.context]
     if not examples:
         raise DataError("To ask again, replies need a context, the last turn of which they answer; none has.")
     several = len({example.system for example in examples}) > 1
-    return [_asked(example, several) for example in examples]
+    return Read([_asked(example, several) for example in examples], log.problem_count)
 
 
 def _replies(data: Queryable) -> RowSource:

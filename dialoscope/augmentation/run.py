@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dialoscope.augmentation.augmented import Augmented, Tally, rows_of
 from dialoscope.augmentation.draft import Drafts, Method
@@ -51,14 +52,14 @@ def augment(
     near = made_by.usual_nearest if nearest is None else nearest
     _check(k, ask, near)
     by = described(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
-    queries = queries_of(data, ask)
+    queries, skipped = queries_of(data, ask)
     full = [query for query in queries if query.text.strip()]
     drafts = made_by.drafts(full, by, k, seed)
     chosen = selected([query.text for query in full], drafts, k, by, near)
     made = zip(full, chosen.variants, strict=True)
     return Augmented(
         rows=tuple(row for query, variants in made for row in rows_of(query, variants)),
-        tally=_tally(len(queries), drafts, chosen, k),
+        tally=replace(_tally(len(queries), drafts, chosen, k), skipped=skipped),
         signature=f"{signature(made_by)}|nearest:{near}|encoder:[{signature(by)}]|ask:{ask}|seed:{seed}",
     )
 

@@ -85,9 +85,9 @@ def augment(
     made = dialoscope.augment(
         source, method, k, ask=ask, nearest=nearest, encoder=encoder, lm=lm, sample=sample, seed=seed
     )
-    if output is None:
+    if output is None and made.rows:
         screen.show(made.jsonl().removesuffix("\n"))
-    else:
+    elif output is not None:
         made.save(output, overwrite=overwrite)
     for line in made.summary():
         screen.note(line)

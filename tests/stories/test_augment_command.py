@@ -107,9 +107,27 @@ def test_columns_can_be_called_otherwise_and_malformed_rows_left_out(cli, tmp_pa
     code, _, err = cli("augment", path, "--map", "context=asked")
     assert code == 2
     assert "--on-error skip" in err
-    code, out, _ = cli("augment", path, "--map", "context=asked", "--on-error", "skip", "-k", "1")
+    code, out, err = cli("augment", path, "--map", "context=asked", "--on-error", "skip", "-k", "1")
     assert code == 0
     assert len(rows(out)) == 2
+    assert err.splitlines()[-1] == "1 malformed row: passed over."
+
+
+def test_malformed_rows_are_counted_when_asking_again_too(cli, tmp_path):
+    path = tmp_path / "odd.jsonl"
+    path.write_text('{"id": 1, "context": ["I want a dog."], "response": "Why?"}\n{"id": 2}\n')
+    code, out, err = cli("augment", path, "--ask", "again", "--on-error", "skip", "-k", "1")
+    assert code == 0
+    assert len(rows(out)) == 2
+    assert err.splitlines()[-1] == "1 malformed row: passed over."
+
+
+def test_other_languages_are_counted_and_nothing_is_printed(cli, tmp_path):
+    path = tmp_path / "chinese.jsonl"
+    path.write_text('{"id": 1, "context": ["买车吗？"]}\n', encoding="utf-8")
+    code, out, err = cli("augment", path)
+    assert (code, out) == (0, "")
+    assert err.startswith("1 query, 0 variants: all 4 for 0, fewer for 0, none for 1 (left out).")
 
 
 def test_a_generator_goes_on_from_the_history(data, cli):
