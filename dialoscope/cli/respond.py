@@ -78,6 +78,7 @@ def respond(
     for text in found.summary():
         screen.note(text)
     if complaint := found.complaint():
-        screen.complain(complaint)
+        again = "" if output == "-" else "\nThe same command again asks for these alone."
+        screen.complain(complaint + again)
         raise typer.Exit(1)
     screen.note(f"{len(found.rows):,} replies of {found.name}{'' if output == '-' else f' in {output}'}")

@@ -26,7 +26,7 @@ class ModelSystem(System):
     """A model that writes on; the likeliest reply, or with a temperature a draw that the seed decides."""
 
     name: ClassVar[str] = "model"
-    at_once: ClassVar[int] = 32
+    at_once: ClassVar[int] = 16
     most_workers: ClassVar[int | None] = 1
     packages: ClassVar[tuple[str, ...]] = ("numpy", "torch", "transformers", "tokenizers")
 

@@ -179,7 +179,7 @@ class Responses:
         return [text for number, text in notes if number]
 
     def complaint(self) -> str:
-        """How much has no reply, and what to do; empty where nothing is to be complained of."""
+        """How much has no reply, and why; empty where nothing is to be complained of."""
         if not self.errors:
             return ""
         first = [
@@ -188,8 +188,8 @@ class Responses:
         ]
         left = len(self.errors) - len(first)
         more = [f"  ... and {left:,} more"] if left else []
-        head = f"{len(self.errors):,} of {len(self.rows):,} contexts have no reply:"
-        return "\n".join([head, *first, *more, "The same command again asks for these alone."])
+        head = f"{len(self.errors):,} of {len(self.rows):,} questions have no reply:"
+        return "\n".join([head, *first, *more])
 
 
 def _refuse_input(output: Path, contexts: Contexts) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import dialoscope as ds
+from scripts import documents
+from tests.conftest import ROOT
 from tests.unit.systems.conftest import HERE, alone, chat, program, rows  # noqa: F401 - fixtures
 
 KEY = "sk-secret-7f3a"
@@ -94,7 +97,7 @@ def test_errors_are_counted_and_asked_for_again(chat, rows, tmp_path):  # noqa: 
     assert done.returncode == 1
     where = f"{chat.url}/chat/completions"
     assert done.stderr.splitlines() == [
-        "Error: 2 of 5 contexts have no reply:",
+        "Error: 2 of 5 questions have no reply:",
         f"  d1: {where}: 500 Internal Server Error: out of \\x1b[2J order (tried 3 times)",
         f"  d2: {where}: its answer is not JSON; is this the address of a model?",
         "The same command again asks for these alone.",
@@ -141,8 +144,8 @@ def test_what_has_no_reply_is_told_and_the_rest_is_written(cli, rows, tmp_path, 
     code, out, err = cli("respond", contexts, "-s", "picky.py:reply", "-o", "-")
     assert code == 1
     assert [json.loads(line).get("response") for line in out.splitlines()] == ["ok", None]
-    assert err.splitlines()[:2] == [
-        "Error: 1 of 2 contexts have no reply:",
+    assert err.splitlines() == [
+        "Error: 1 of 2 questions have no reply:",
         "  2: the reply is null where text is due",
     ]
 
@@ -197,3 +200,23 @@ def test_two_at_once_ask_nothing_twice(program, rows, tmp_path):  # noqa: F811
     assert [process.returncode for process in both] == [0, 0]
     assert len(program.seen()) == 10
     assert any("there already; asked for 0." in text for text in said)
+
+
+def test_what_the_page_about_asking_shows_is_what_happens():
+    text = (ROOT / "docs" / "respond.md").read_text(encoding="utf-8")
+    assert text.count("$ dialoscope respond") == 2
+    assert documents.renewed(text) == text
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("You said: I burned the rice again. What am I doing wrong? 0\n")
+
+
+@pytest.mark.parametrize("kind", ["command", "http", "model", "retrieval", "recorded", "function"])
+def test_the_page_names_every_setting(kind):
+    from dialoscope.systems import naming
+
+    text = (ROOT / "docs" / "respond.md").read_text(encoding="utf-8")
+    homes = {home.partition(":")[0]: name for name, home in naming._KINDS.items()}
+    for setting in naming._known(naming._class(homes[kind])):
+        assert f"`{setting}" in text, setting

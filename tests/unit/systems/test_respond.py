@@ -380,10 +380,9 @@ def test_what_there_is_to_know_is_said(contexts, tmp_path, sample):
     assert found.complaint() == ""
     many = ds.respond([[str(place)] for place in range(1000)], Bot(*map(str, range(1000))).system)
     assert many.complaint().splitlines() == [
-        "1,000 of 1,000 contexts have no reply:",
+        "1,000 of 1,000 questions have no reply:",
         "  1: ValueError: no idea",
         "  2: ValueError: no idea",
         "  3: ValueError: no idea",
         "  ... and 997 more",
-        "The same command again asks for these alone.",
     ]
