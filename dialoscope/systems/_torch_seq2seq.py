@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -30,21 +29,21 @@ _USUAL_ROOM = 512
 class Seq2seqWriter:
     """The model with its vocabulary, set to write."""
 
-    def __init__(self, folder: Path, device: str, dtype: str) -> None:
+    def __init__(self, files: Model, device: str, dtype: str) -> None:
         found = load(
             AutoModelForSeq2SeqLM,
-            Model(folder),
+            files,
             chosen_device(device),
             torch_dtype(dtype),
             "a seq2seq model",
         )
         if found.lacking:
             raise BackendError(
-                f"{folder} is no whole seq2seq model: it lacks {len(found.lacking)} weights, such as "
+                f"{files.folder} is no whole seq2seq model: it lacks {len(found.lacking)} weights, such as "
                 f"{found.lacking[0]}."
             )
         self.model: Any = found.model
-        self.words = Words(vocabulary(folder))
+        self.words = Words(vocabulary(files.folder))
         self.budget = BUDGET.get(self.model.device.type, BUDGET["cpu"])
         config = self.model.config
         self.start = getattr(self.model.generation_config, "decoder_start_token_id", None)

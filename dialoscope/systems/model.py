@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from dialoscope.backends.base import Generation
 from dialoscope.backends.language_model import Dtype, TransformerLanguageModel
-from dialoscope.backends.models import configuration, fingerprint, model_folder
+from dialoscope.backends.models import Model, fingerprint, found_model
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.systems.base import NoAnswer, Question, System
 from dialoscope.systems.texts import as_reply
@@ -103,8 +103,9 @@ class ModelSystem(System):
     @contextmanager
     def opened(self) -> Iterator["_Writing"]:
         """The model, loaded when it is first asked."""
-        if configuration(model_folder(self.model, self.revision)).get("is_encoder_decoder"):
-            writer = _seq2seq(self, self.device, self.fingerprint)
+        found = found_model(self.model, self.revision)
+        if found.config.get("is_encoder_decoder"):
+            writer = _seq2seq(self, found, self.device, self.fingerprint)
             yield _Writing(self, writer.write, self.form == "names")
         else:
             causal = TransformerLanguageModel(self.model, self.revision, self.dtype, device=self.device)
@@ -142,12 +143,11 @@ def prompt(context: Sequence[str], *, has_names: bool) -> str:
 
 
 @lru_cache(maxsize=1)
-def _seq2seq(system: ModelSystem, device: str, fingerprint: str) -> "Seq2seqWriter":
+def _seq2seq(system: ModelSystem, found: Model, device: str, fingerprint: str) -> "Seq2seqWriter":
     """Loaded once for each content of the folder."""
     try:
         side = import_module("dialoscope.systems._torch_seq2seq")
     except ImportError as missing:
         raise MissingExtra(f"The model {system.model}", missing.name or "torch", "neural") from missing
-    folder = model_folder(system.model, system.revision)
-    writer: Seq2seqWriter = side.Seq2seqWriter(folder, device, system.dtype)
+    writer: Seq2seqWriter = side.Seq2seqWriter(found, device, system.dtype)
     return writer
