@@ -5,6 +5,7 @@ DialoscopeError             everything below; its text is meant to be shown with
 ├── MetricError             an unknown metric or setting, or one that lacks what it needs
 ├── AssetError              a model or data set that cannot be had, or is not what it should be
 ├── BackendError            a model that cannot be loaded, reached or used so
+├── TrainingError           a training that cannot be done so, or a checkpoint that is in the way
 ├── RunError                a run folder that is damaged, foreign or in the way
 └── MissingExtra            an optional package is not installed
 """
@@ -28,6 +29,10 @@ class AssetError(DialoscopeError):
 
 class BackendError(DialoscopeError):
     """A model that cannot be loaded, reached, or used as asked."""
+
+
+class TrainingError(DialoscopeError):
+    """A training that cannot be done as asked."""
 
 
 class RunError(DialoscopeError):

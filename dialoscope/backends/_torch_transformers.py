@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -47,14 +47,24 @@ class Loaded(NamedTuple):
     lacking: list[str]
 
 
-def load(kind: Any, files: Model, device: torch.device, dtype: torch.dtype, what: str) -> Loaded:  # noqa: ANN401
-    """A model ready to be asked; no code of the folder is run. `what` says what it cannot be loaded as."""
+def load(
+    kind: Any,  # noqa: ANN401
+    files: Model,
+    device: torch.device,
+    dtype: torch.dtype,
+    what: str,
+    labels: Sequence[str] = (),
+) -> Loaded:
+    """A model ready to be asked; no code of the folder is run. `what` says what it cannot be loaded as.
+
+    With labels it becomes a classifier of these, whose head is yet to be trained.
+    """
     folder = files.folder
     try:
         with quiet():
             model, told = kind.from_pretrained(
                 folder,
-                config=_config(files),
+                config=_config(files, labels),
                 dtype=dtype,
                 local_files_only=True,
                 trust_remote_code=False,
@@ -69,9 +79,13 @@ def load(kind: Any, files: Model, device: torch.device, dtype: torch.dtype, what
     return Loaded(model, sorted(set(told["missing_keys"]) - given))
 
 
-def _config(files: Model) -> Any:  # noqa: ANN401 - one of very many classes
+def _config(files: Model, labels: Sequence[str]) -> Any:  # noqa: ANN401 - one of very many classes
     """The adapter's own settings, where it has some: how many classes, and what they are called."""
-    return AutoConfig.from_pretrained(files.told, local_files_only=True, trust_remote_code=False)
+    config = AutoConfig.from_pretrained(files.told, local_files_only=True, trust_remote_code=False)
+    if labels:
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {name: number for number, name in enumerate(labels)}
+    return config
 
 
 def load_causal(files: Model, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:

@@ -96,9 +96,9 @@ def _loaded(description: TransformerLanguageModel, device: str, budget: int, fin
     return loaded
 
 
-def import_torch_side(module: str, feature: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def import_torch_side(module: str, feature: str, package: str = "dialoscope.backends"):  # type: ignore[no-untyped-def]  # noqa: ANN201
     """The part of a backend that needs torch."""
     try:
-        return import_module(f"dialoscope.backends.{module}")
+        return import_module(f"{package}.{module}")
     except ImportError as missing:
         raise MissingExtra(feature, missing.name or "torch", "neural") from missing

@@ -19,6 +19,7 @@ from dialoscope.cli.metrics import metrics
 from dialoscope.cli.respond import respond
 from dialoscope.cli.score import score
 from dialoscope.cli.show import show
+from dialoscope.cli.train import train
 from dialoscope.cli.verify import verify
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
@@ -36,6 +37,7 @@ app = typer.Typer(
 for verb in (score, show, verify, respond, audit, augment, lint, metrics, doctor):
     app.command()(verb)
 app.add_typer(assets, name="assets")
+app.add_typer(train, name="train", help="Train models, which the metrics then use.")
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,59 @@
+"""What a checkpoint tells of itself."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> str:
+    """A page for people: what it is, how it was made, and how good it is."""
+    data = spec["data"]
+    return "\n".join(
+        [
+            f"# {folder.name}",
+            "",
+            f"`{spec['settings']['model']}` trained with `dialoscope train {spec['recipe']}` "
+            f"({spec['settings']['method']}).",
+            "",
+            "## Figures",
+            *_table(
+                ("", "before", "after"),
+                [
+                    (name, f"{spec['before'][name]:.4g}", f"{value:.4g}")
+                    for name, value in spec["after"].items()
+                ],
+            ),
+            "",
+            "## Data",
+            f"{', '.join(data['files'])}: {data['training']:,} to learn from, {data['validation']:,} to "
+            f"choose by, {data['removed']:,} left out because they also stand in what is kept apart. "
+            f"SHA-256 {data['sha256']}.",
+            "",
+            f"Licence of the data: {data['licence'] or 'not stated'}.",
+            "",
+            "## Recipe",
+            *_table(("setting", "value"), [(name, str(value)) for name, value in spec["settings"].items()]),
+            "",
+            *_table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            "",
+            "## Course",
+            *_table(
+                ("epoch", "batches", "training", "validation"),
+                [
+                    (
+                        str(one["epoch"]),
+                        str(one["batches"]),
+                        f"{one['training']:.4f}",
+                        f"{one['validation']:.4f}",
+                    )
+                    for one in history
+                ],
+            ),
+            "",
+        ]
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return ["", *("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)]

@@ -1,0 +1,182 @@
+"""The folder that a training leaves behind, and the one in which it works."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from dialoscope.errors import TrainingError
+
+SPEC, HISTORY, CARD = "spec.json", "history.jsonl", "card.md"
+_WORK = ".training"
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a training is."""
+
+    epoch: int = 0
+    """The one at work, from 0."""
+    step: int = 0
+    """How many batches of it are done."""
+    loss: float = 0.0
+    """The sum over these."""
+    best: float = float("inf")
+    without_improvement: int = 0
+    history: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to go on with."""
+        return bool(self.epoch or self.step)
+
+    def stepped(self, loss: float) -> "State":
+        """One batch further."""
+        return replace(self, step=self.step + 1, loss=self.loss + loss)
+
+    def judged(self, validation: float) -> "State":
+        """One epoch further."""
+        better = validation < self.best
+        entry = {
+            "epoch": self.epoch + 1,
+            "batches": self.step,
+            "training": self.loss / max(self.step, 1),
+            "validation": validation,
+        }
+        return State(
+            epoch=self.epoch + 1,
+            best=min(validation, self.best) if better else self.best,
+            without_improvement=0 if better else self.without_improvement + 1,
+            history=(*self.history, entry),
+        )
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where a training keeps what it needs to go on after it was stopped."""
+
+    folder: Path
+    identity: Mapping[str, Any]
+    """Settings and data; another training must not go on with what this one left."""
+
+    @property
+    def work(self) -> Path:
+        """What is removed in the end."""
+        return self.folder / _WORK
+
+    @property
+    def best(self) -> Path:
+        """The weights that did best so far."""
+        return self.work / "best.safetensors"
+
+    @property
+    def weights(self) -> Path:
+        """Weights and the optimizer's memory at the place last saved."""
+        return self.work / f"{self._noted()['weights']}"
+
+    def begin(self) -> "Workplace":
+        """Itself, once it is clear that the folder is free, or holds the beginning of this very training."""
+        if (self.folder / SPEC).exists():
+            raise TrainingError(f"{self.folder} holds a finished checkpoint; name another folder.")
+        if self.folder.exists() and any(one.name != _WORK for one in self.folder.iterdir()):
+            raise TrainingError(f"{self.folder} is not empty, and holds no training; name another folder.")
+        if self._note.exists() and self._noted()["identity"] != self.identity:
+            raise TrainingError(
+                f"{self.folder} holds the beginning of a training with other settings or data; name another "
+                "folder, or remove it."
+            )
+        self.work.mkdir(parents=True, exist_ok=True)
+        return self
+
+    def state(self) -> State:
+        """How far it is."""
+        if not self._note.exists():
+            return State()
+        state = self._noted()["state"]
+        best = float("inf") if state["best"] is None else state["best"]
+        return State(**{**state, "best": best, "history": tuple(state["history"])})
+
+    def save(self, state: State, write: Callable[[Path], None]) -> None:
+        """The note is put in place last, and names the file that belongs to it."""
+        name = f"weights-{state.epoch}-{state.step}.safetensors"
+        write(self.fresh(self.work / name))
+        self.settle(self.work / name)
+        told = asdict(state) | {"best": None if state.best == float("inf") else state.best}
+        note = {"identity": self.identity, "weights": name, "state": told}
+        self.fresh(self._note).write_text(json.dumps(note), encoding="utf-8")
+        self.settle(self._note)
+        for old in self.work.glob("weights-*.safetensors"):
+            if old.name != name:
+                old.unlink()
+
+    def fresh(self, path: Path) -> Path:
+        """Where a file is written before it is whole."""
+        return path.with_name(path.name + ".new")
+
+    def settle(self, path: Path) -> None:
+        """Put a whole file in its place."""
+        with self.fresh(path).open("rb") as written:
+            os.fsync(written.fileno())
+        self.fresh(path).replace(path)
+
+    @property
+    def _note(self) -> Path:
+        return self.work / "state.json"
+
+    def _noted(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as damaged:
+            raise TrainingError(
+                f"{self._note} cannot be read ({damaged}); remove {self.folder}."
+            ) from damaged
+        return found
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a training left behind: a folder that is a model like any other."""
+
+    folder: Path
+    spec: Mapping[str, Any]
+    """Recipe, data and figures."""
+
+    @property
+    def hash(self) -> str:
+        """Of the files that make its numbers."""
+        found = sha256()
+        for file in sorted(self.folder.glob("*.safetensors")):
+            found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
+        return found.hexdigest()
+
+    @staticmethod
+    def load(folder: str | Path) -> "Checkpoint":
+        """A finished one; one that is not is refused."""
+        path = Path(folder)
+        try:
+            spec = json.loads((path / SPEC).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise TrainingError(f"{path} holds no finished checkpoint: {error}") from error
+        found = Checkpoint(path, spec)
+        if found.hash != spec.get("hash"):
+            raise TrainingError(f"{path} is damaged: its weights are not those that the training left there.")
+        return found
+
+
+def finish(
+    place: Workplace, spec: Mapping[str, Any], history: tuple[Mapping[str, Any], ...], card: str
+) -> Checkpoint:
+    """Write what tells of a training beside its weights; spec.json last, which makes it finished."""
+    folder = place.folder
+    (folder / HISTORY).write_text("".join(json.dumps(one) + "\n" for one in history), encoding="utf-8")
+    (folder / CARD).write_text(card, encoding="utf-8")
+    found = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, {}).hash})
+    fresh = place.fresh(folder / SPEC)
+    fresh.write_text(json.dumps(found.spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    place.settle(folder / SPEC)
+    shutil.rmtree(place.work)
+    return found

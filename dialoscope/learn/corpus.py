@@ -1,0 +1,92 @@
+"""Whole dialogues to learn from, and those that are kept apart."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from dialoscope.errors import TrainingError
+from dialoscope.records import Example
+from dialoscope.systems.dialogues import said
+
+Turns = tuple[str, ...]
+
+
+def dialogues(*corpora: str) -> list[Turns]:
+    """The dialogues of files and assets, each different one once."""
+    found = dict.fromkeys(turns for corpus in corpora for turns in whole(said(corpus)))
+    return list(found)
+
+
+def whole(examples: Iterable[Example]) -> Iterator[Turns]:
+    """Dialogues as wholes, from replies of which each goes on where the one before ended."""
+    last: Turns = ()
+    for example in examples:
+        turns = (*example.context, example.response)
+        if last and turns[: len(last)] != last:
+            yield last
+        last = turns
+    if last:
+        yield last
+
+
+@dataclass(frozen=True)
+class Split:
+    """Dialogues to learn from, to choose by, and to test on."""
+
+    train: tuple[Turns, ...]
+    validation: tuple[Turns, ...]
+    tests: dict[str, tuple[Turns, ...]]
+    """By the name of the file."""
+    removed: int
+    """Dialogues that were left out of training because they also stand in validation or test."""
+
+    @property
+    def hash(self) -> str:
+        """Of all that is learned from and chosen by."""
+        return hash_of(
+            text for part in (self.train, self.validation) for turns in part for text in (*turns, "")
+        )
+
+
+def split(
+    data: Sequence[str], validation: str | float = 0.05, tests: Sequence[str] = (), avoid: Sequence[str] = ()
+) -> Split:
+    """Dialogues of `data` without those that are kept apart, judged by words alone, and how many these were.
+
+    `validation` is a file, or the share of dialogues; which ones does not depend on their order.
+    """
+    every = dialogues(*data)
+    tested = {name: tuple(dialogues(name)) for name in tests}
+    others = [turns for part in tested.values() for turns in part] + dialogues(*avoid)
+    if isinstance(validation, str):
+        chosen = tuple(dialogues(validation))
+    else:
+        chosen = tuple(turns for turns in every if share_of("\n".join(turns)) < validation)
+        taken = set(chosen)
+        every = [turns for turns in every if turns not in taken]
+    apart = {words_of(turns) for turns in (*chosen, *others)}
+    train = tuple(turns for turns in every if words_of(turns) not in apart)
+    if not train or not chosen:
+        raise TrainingError(
+            f"There are {len(train)} dialogues to learn from and {len(chosen)} to choose by; both are needed."
+        )
+    return Split(train, chosen, tested, len(every) - len(train))
+
+
+def words_of(turns: Turns) -> str:
+    """What a dialogue says, whatever its case, spaces and punctuation."""
+    return " ".join(re.findall(r"\w+", "\n".join(turns).casefold()))
+
+
+def share_of(text: str) -> float:
+    """A number between 0 and 1 that depends on the text alone."""
+    return int.from_bytes(sha256(text.encode("utf-8", "surrogatepass")).digest()[:6]) / 2**48
+
+
+def hash_of(texts: Iterable[str]) -> str:
+    """A hash of texts in their order."""
+    found = sha256()
+    for text in texts:
+        found.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+    return found.hexdigest()

@@ -1,0 +1,94 @@
+"""How a model is trained: settings, all of which stand in the checkpoint's card."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self, get_args
+
+from dialoscope.errors import TrainingError
+
+Method = Literal["lora", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """What every training has; the defaults are those of the shipped checkpoints."""
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    model: str
+    """What is trained on top of: an asset, a folder, or a name on the hub."""
+    method: Method = "lora"
+    """A small adapter beside frozen weights, or all weights."""
+    rank: int = 8
+    """Of the adapter's matrices."""
+    epochs: int = 4
+    learning_rate: float = 1e-3
+    """At its highest; it rises over the first twentieth, and falls to nothing at the end."""
+    batch: int = 8192
+    """How much is learned from at once: tokens of dialogues, or pairs of sentences."""
+    dropout: float = 0.0
+    """Of what the adapter reads."""
+    patience: int = 1
+    """How many epochs may pass without improvement before it stops early."""
+    seed: int = 0
+    minutes: float = field(default=0.0, compare=False)
+    """After so long it stops with the best so far; 0: never."""
+    device: str = field(default="auto", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise TrainingError(
+                f"method is '{self.method}'; it must be one of: {', '.join(get_args(Method))}."
+            )
+        for name in ("rank", "epochs", "batch", "patience"):
+            if getattr(self, name) < 1:
+                raise TrainingError(f"{name} is {getattr(self, name)}; it must be 1 or more.")
+        if not self.learning_rate > 0 or self.minutes < 0 or self.seed < 0 or not 0 <= self.dropout < 1:
+            raise TrainingError(
+                "The learning rate must be above 0, minutes and seed not below, dropout between 0 and 1."
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """What the outcome depends on, besides the data."""
+        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.compare}
+
+    def given(self, **chosen: Any) -> Self:  # noqa: ANN401 - settings of any type
+        """The same with other settings; those that are None stay as they are."""
+        return dataclasses.replace(
+            self, **{name: value for name, value in chosen.items() if value is not None}
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LmRecipe(Recipe):
+    """A language model that learns how people talk: turns on lines of their own, one after the other."""
+
+    name: ClassVar[str] = "lm"
+
+    model: str = "smollm2"
+    max_tokens: int = 384
+    """Of a dialogue; what is longer is cut."""
+    begin: float = 0.25
+    """How often a text begins anew between two turns, so that replies are also met without what they reply
+    to, and after a single turn, as metrics show them."""
+    restyle: float = 0.3
+    """The share of dialogues written as other corpora write: punctuation apart, or together, lower case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NliRecipe(Recipe):
+    """A classifier that learns whether one sentence follows from another, contradicts it, or neither."""
+
+    name: ClassVar[str] = "nli"
+
+    model: str = "mpnet"
+    rank: int = 20
+    epochs: int = 3
+    learning_rate: float = 5e-4
+    batch: int = 128
+    dropout: float = 0.05
+    max_tokens: int = 160
+    """Of a pair; what is longer is cut."""
+    made: int = 39000
+    """The most pairs that are made from dialogues."""

@@ -1,0 +1,159 @@
+"""Train: data and a recipe become a checkpoint."""
+
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dialoscope.backends.language_model import import_torch_side
+from dialoscope.backends.models import fingerprint
+from dialoscope.errors import MissingExtra, TrainingError
+from dialoscope.learn.card import card_of
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
+from dialoscope.learn.corpus import split
+from dialoscope.learn.pairs import split_pairs
+from dialoscope.learn.recipe import LmRecipe, NliRecipe, Recipe
+from dialoscope.progress import notice
+
+
+def train_lm(
+    data: Sequence[str | Path] | str | Path,
+    folder: str | Path,
+    recipe: LmRecipe | None = None,
+    *,
+    validation: str | Path | float = 0.05,
+    tests: Sequence[str | Path] = (),
+    avoid: Sequence[str | Path] = (),
+    licence: str = "",
+) -> Checkpoint:
+    """Teach a language model how people talk.
+
+    Args:
+        data: Files of dialogues, or assets (chitchat, movie-dialogues).
+        folder: Where the checkpoint goes; a training that was stopped there goes on.
+        recipe: How; the default where nothing is given.
+        validation: A file to choose by and to stop early by, or the share of dialogues that is kept for it.
+        tests: Files whose perplexity is reported, before and after.
+        avoid: Files whose dialogues must not be learned from either.
+        licence: Of the data, for the card.
+    """
+    recipe = recipe or LmRecipe()
+    kept = validation if isinstance(validation, float | int) else str(validation)
+    found = split(_names(data), kept, _names(tests), _names(avoid))
+    notice(
+        f"{len(found.train):,} dialogues to learn from, {len(found.validation):,} to choose by; "
+        f"{found.removed:,} were left out of training because they also stand in what is kept apart."
+    )
+    side = _side()
+
+    def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
+        parts = {
+            "validation": found.validation,
+            **{Path(name).stem: part for name, part in found.tests.items()},
+        }
+        return {f"perplexity, {name}": task.perplexity(part) for name, part in parts.items()}
+
+    amounts = {"training": len(found.train), "validation": len(found.validation), "removed": found.removed}
+    data_told = _data(_names(data), found.hash, amounts, licence)
+    return _trained(recipe, Path(folder), data_told, lambda: side.DialogueTask(recipe, found), figures)
+
+
+def train_nli(
+    data: Sequence[str | Path] | str | Path,
+    folder: str | Path,
+    recipe: NliRecipe | None = None,
+    *,
+    dialogues: Sequence[str | Path] = (),
+    tests: Sequence[str | Path] = (),
+    licence: str = "",
+) -> Checkpoint:
+    """Teach an encoder to tell what follows from a sentence and what contradicts it.
+
+    Args:
+        data: Files of pairs, or `snli`; behind each may stand what is kept apart: `:validation=0.1,test=0.2`.
+        folder: Where the checkpoint goes; a training that was stopped there goes on.
+        recipe: How; the default where nothing is given.
+        dialogues: Files or assets from which contradictions are made.
+        tests: Files whose accuracy is reported (`snli-test` is that of SNLI).
+        licence: Of the data, for the card.
+    """
+    recipe = recipe or NliRecipe()
+    found = split_pairs(_names(data), _names(tests), _names(dialogues), recipe.made, recipe.seed)
+    notice(
+        f"{len(found.train):,} pairs to learn from, {len(found.validation):,} to choose by; "
+        f"{found.removed:,} were left out of training because they also stand in what is kept apart."
+    )
+    side = _side()
+
+    def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
+        parts = {"validation": found.validation, **found.tests}
+        return {f"accuracy, {name}": task.accuracy(part) for name, part in parts.items()}
+
+    amounts = {"training": len(found.train), "validation": len(found.validation), "removed": found.removed}
+    data_told = _data([*_names(data), *_names(dialogues)], found.hash, amounts, licence)
+    return _trained(recipe, Path(folder), data_told, lambda: side.PairTask(recipe, found), figures)
+
+
+def _trained(
+    recipe: Recipe,
+    folder: Path,
+    data: Mapping[str, Any],
+    task_of: Callable[[], Any],
+    figures: Callable[[Any], dict[str, float]],
+) -> Checkpoint:
+    identity = {
+        "recipe": recipe.name,
+        "version": recipe.version,
+        "settings": recipe.settings(),
+        "model": fingerprint(recipe.model),
+        "data": data,
+    }
+    place = Workplace(folder, identity).begin()
+    task = task_of()
+    before = figures(task)
+    _tell("Before", before)
+    loop = import_torch_side("_torch_loop", "Training", "dialoscope.learn").Loop(task, recipe, place)
+    state: State = loop.run()
+    task.learner.round()
+    after = figures(task)
+    _tell("After", after)
+    task.learner.save(folder)
+    spec = {**identity, "before": before, "after": after, "made with": _made_with(task.learner.device.type)}
+    return finish(place, spec, state.history, card_of(folder, spec, state.history))
+
+
+def _tell(when: str, figures: Mapping[str, float]) -> None:
+    notice(f"{when}: " + "; ".join(f"{name} {value:.4g}" for name, value in figures.items()) + ".")
+
+
+def _data(names: Sequence[str], content: str, amounts: Mapping[str, int], licence: str) -> dict[str, Any]:
+    return {"files": [Path(name).name for name in names], "sha256": content, **amounts, "licence": licence}
+
+
+def _made_with(device: str) -> dict[str, str]:
+    from importlib.metadata import version
+
+    packages = {name: version(name) for name in ("torch", "transformers", "peft")}
+    return {
+        "command": shlex.join(["dialoscope", *sys.argv[1:]]),
+        "device": device,
+        "python": platform.python_version(),
+        **packages,
+    }
+
+
+def _names(given: Sequence[str | Path] | str | Path) -> list[str]:
+    several = [given] if isinstance(given, str | Path) else given
+    if isinstance(given, str | Path) and not str(given):
+        raise TrainingError("There is nothing to learn from: name at least one file.")
+    return [str(one) for one in several]
+
+
+def _side() -> Any:  # noqa: ANN401
+    try:
+        import peft  # noqa: F401 - asked for before hours are spent
+    except ImportError as missing:
+        raise MissingExtra("Training", "peft", "train") from missing
+    return import_torch_side("_torch_tasks", "Training", "dialoscope.learn")
