@@ -39,7 +39,9 @@ MetricNames = Annotated[
 ]
 Suites = Annotated[
     list[str],
-    typer.Option("--suite", help="A set of metrics: lexical (the default), embedding, distribution."),
+    typer.Option(
+        "--suite", help="A set of metrics: lexical (the default), embedding, distribution, holistic."
+    ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the run into this folder.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of the same name.")]
@@ -48,7 +50,7 @@ Lacking = Annotated[
     typer.Option(
         metavar="stop|undefined|leave-out",
         help="What to do with replies that lack what a metric needs: stop (the default where metrics are "
-        "named), count as undefined, or leave out metrics that no reply has it for (the default where not).",
+        "named), count as undefined, or leave out metrics that no reply has it for (the default for suites).",
     ),
 ]
 Real = Annotated[
@@ -119,7 +121,7 @@ def score(
             source,
             named,
             on=pool,
-            lacking=lacking,
+            lacking=lacking or ("leave-out" if suite and not metric else None),
             scales=options.scales(scale),
             real=real,
             like=like,

@@ -17,6 +17,7 @@ class RealReply(NamedTuple):
     """What a copy of it, intact or not, is compared with."""
     id: str
     dialogue: str | None = None
+    group: str = ""
 
 
 class RealReplies(NamedTuple):
@@ -82,4 +83,5 @@ def _reply(row: Row, *, others: bool, prefixed: bool) -> RealReply:
     said = example.references or (example.response,)
     whose = f"{example.system}:" if prefixed else ""
     dialogue = None if row.dialogue is None else whose + row.dialogue
-    return RealReply(example.context, said[0], said[1:] if others else said[:1], whose + example.id, dialogue)
+    references = said[1:] if others else said[:1]
+    return RealReply(example.context, said[0], references, whose + example.id, dialogue, example.group)

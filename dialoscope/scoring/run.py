@@ -161,7 +161,8 @@ class Collected:
         return [*_told(self.needs.left_out()), *self.lint.warnings(log), *self.warnings]
 
     def _warn_of_odd_ids(self, by_id: Ints, by_context: Ints) -> None:
-        order = np.argsort(by_id, kind="stable")
+        own = np.flatnonzero(by_context != by_id)  # a dialogue or group has several
+        order = own[np.argsort(by_id[own], kind="stable")]
         ids, contexts = by_id[order], by_context[order]
         several = len(np.unique(ids[1:][(ids[1:] == ids[:-1]) & (contexts[1:] != contexts[:-1])]))
         if several:

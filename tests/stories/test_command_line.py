@@ -192,7 +192,8 @@ def test_without_a_choice_what_can_be_scored_is_scored(tmp_path, cli):
     assert cli("verify", tmp_path / "run")[0] == 0
     code, _, err = cli("score", path, "-m", "bleu", "--lacking", "leave-out")
     assert (code, err) == (2, "Error: No metric is left: not one reply has references.\n")
-    assert cli("score", path, "--suite", "lexical")[0] == 2
+    assert cli("score", path, "--suite", "lexical")[0] == 0
+    assert cli("score", path, "--suite", "lexical", "-m", "bleu")[0] == 2
 
 
 @pytest.mark.parametrize(

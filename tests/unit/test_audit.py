@@ -40,10 +40,15 @@ TEA = [
 ]
 
 
-def examples(texts, *, references=(), system="people", context="What?"):
+def examples(texts, *, references=(), system="people", context="What?", per_group=0):
     return [
         ds.Example(
-            f"r{place:03}", system, "" if references else text, (f"{context} {place}",), (text, *references)
+            f"r{place:03}",
+            system,
+            "" if references else text,
+            (f"{context} {place}",),
+            (text, *references),
+            f"q{place // per_group}" if per_group else "",
         )
         for place, text in enumerate(texts)
     ]
@@ -324,8 +329,10 @@ def test_spearman_leaves_out_what_is_undefined():
 def test_every_metric_can_be_audited(name, request):
     if "meteor" in name:
         request.getfixturevalue("wordnet")
-    found = ds.audit(examples(TEA, references=("Really, is it?", "I had no idea")), name, ratios=(0, 0.5, 1))
     one = ds.metric(name)
+    said = ("Really, is it?", "I had no idea")
+    real = examples(TEA, references=said, per_group=2 if "group" in one.needs else 0)
+    found = ds.audit(real, name, ratios=(0, 0.5, 1))
     assert found.result.systems[0] == REAL
     for perturbation in PERTURBATIONS:
         drawn = found.curve(str(one), perturbation)
