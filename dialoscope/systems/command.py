@@ -81,8 +81,10 @@ class CommandSystem(System):
         try:
             conversation.start()
             yield conversation
-        finally:
-            conversation.close()
+        except BaseException:
+            conversation.close(at_once=True)
+            raise
+        conversation.close()
 
 
 class _Died(Exception):
@@ -107,12 +109,14 @@ class _Conversation:
         """The first process; where there is no such program, this is the time to say so."""
         self._process = _Process(self._system.arguments)
 
-    def close(self) -> None:
+    def close(self, *, at_once: bool = False) -> None:
         """End the process, and start no other."""
         self._is_closed = True
-        if self._process:
-            self._process.end()
-        self._process = None
+        process, self._process = self._process, None
+        if process and at_once:
+            process.kill()
+        elif process:
+            process.end()
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
         """One after the other."""

@@ -1,6 +1,7 @@
 """The replies as a file, and the record beside it that says how they came about."""
 
 import json
+import math
 import os
 import platform
 import shlex
@@ -121,7 +122,20 @@ class Output:
 
 def as_line(row: Mapping[str, Any]) -> bytes:
     """A row of the output."""
-    return without_surrogates(json.dumps(row, ensure_ascii=False, default=str)).encode() + b"\n"
+    try:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        text = json.dumps(_defined(row), ensure_ascii=False, default=str)
+    return without_surrogates(text).encode() + b"\n"
+
+
+def _defined(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+    """The same with null for numbers that JSON cannot write."""
+    if isinstance(value, Mapping):
+        return {key: _defined(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_defined(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def session(system: System, asked: int) -> dict[str, Any]:

@@ -152,6 +152,13 @@ def test_a_session_that_is_closed_starts_nothing(program):
     assert list(session.answers([Question("1", ("Hi",))])) == [NoAnswer("the process was ended")]
 
 
+def test_who_stops_a_run_need_not_wait_for_a_process(program):
+    begun = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt), made(program("deaf")).opened():
+        raise KeyboardInterrupt
+    assert time.perf_counter() - begun < 1.5
+
+
 def test_each_worker_has_a_process(program):
     found = ds.respond([f"item {place}" for place in range(12)], made(program("wait")), workers=3)
     assert [row["response"] for row in found.rows] == [

@@ -1,6 +1,7 @@
 """A model behind a server: a real one, in a process of its own, with faults to order."""
 
 import socket
+import threading
 import time
 
 import pytest
@@ -151,6 +152,27 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(BackendError, match="timeout must be above 0, retries and pause at least 0"):
         ds.HttpSystem("http://localhost/v1", "tiny", timeout=0)
     assert ds.HttpSystem("http://localhost/v1/chat/completions", "tiny").url == "http://localhost/v1"
+
+
+def test_who_stops_a_run_need_not_wait_for_the_rest_of_an_answer():
+    """Of a server that begins to answer and never goes on."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        system = ds.HttpSystem(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", "tiny")
+        with system.opened() as session:
+            found = []
+            asking = threading.Thread(target=lambda: found.extend(session.answers([Question("1", ("Hi",))])))
+            asking.start()
+            call, _ = listening.accept()
+            call.recv(2**16)
+            call.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+            time.sleep(0.3)
+            begun = time.perf_counter()
+        asking.join(10)
+        call.close()
+    assert time.perf_counter() - begun < 5
+    assert isinstance(found[0], NoAnswer)
 
 
 @pytest.mark.parametrize(("workers", "bound"), [(1, 1), (3, 3), (None, 8)])

@@ -77,6 +77,13 @@ def test_rows_come_out_as_they_went_in_with_a_reply(contexts, tmp_path):
     ]
 
 
+def test_numbers_that_json_cannot_write_are_null(rows, tmp_path):
+    contexts = tmp_path / "contexts.jsonl"
+    contexts.write_text('{"context": ["Hi"], "score": {"mean": NaN, "all": [1.5, -Infinity]}}')
+    ds.respond(contexts, Bot().system, tmp_path / "out.jsonl")
+    assert read(tmp_path / "out.jsonl")[0]["score"] == {"mean": None, "all": [1.5, None]}
+
+
 def test_what_comes_out_can_be_scored(contexts, tmp_path):
     ds.respond(contexts, Bot().system, tmp_path / "out.jsonl")
     result = ds.evaluate(ds.read(tmp_path / "out.jsonl"), ["words"])
