@@ -30,18 +30,22 @@ class LabelledPair(NamedTuple):
 Turns = tuple[str, ...]
 
 
-def made_pairs(dialogues: Iterable[Turns], seed: int = 0) -> list[LabelledPair]:
-    """As many pairs of each class as there are of the rarest, in an order of chance."""
+def made_pairs(dialogues: Iterable[Turns], most: int, seed: int = 0) -> list[LabelledPair]:
+    """So many pairs at most, as many of each class as there are of the rarest, in an order of chance.
+
+    Answers and facts of different people are few and tell most, so that all of them are taken.
+    """
     every = [tuple(map(tidied, turns)) for turns in dialogues]
     chance = random.Random(seed)  # noqa: S311 - no secret is made
-    found = [pair for turns in every for pair in _of_dialogue(turns, chance)]
-    found += _opposite_answers(every, chance)
-    found += _swapped_facts(every, chance)
+    rare = [*_different_answers(every, chance), *_swapped_facts(every, chance)]
+    common = [pair for turns in every for pair in _of_dialogue(turns, chance)]
+    chance.shuffle(rare)
+    chance.shuffle(common)
     by_label: dict[str, list[LabelledPair]] = defaultdict(list)
-    for pair in dict.fromkeys(found):
+    for pair in dict.fromkeys([*rare, *common]):
         by_label[pair.label].append(pair)
-    least = min((len(by_label[label]) for label in (ENTAILMENT, NEUTRAL, CONTRADICTION)), default=0)
-    even = [pair for pairs in by_label.values() for pair in chance.sample(pairs, least)]
+    least = min(most // len(LABELS), *(len(by_label[label]) for label in LABELS))
+    even = [pair for pairs in by_label.values() for pair in pairs[:least]]
     chance.shuffle(even)
     return [_restyled(pair, chance) for pair in even]
 
@@ -62,8 +66,6 @@ def _of_dialogue(turns: Turns, chance: random.Random) -> Iterator[LabelledPair]:
             if chance.random() < 0.5:
                 yield LabelledPair(opposite, turn, CONTRADICTION)
             yield LabelledPair(*chance.choice([(turn, sentence), (opposite, opposite)]), ENTAILMENT)
-            if another:
-                yield LabelledPair(another, opposite, NEUTRAL)
 
 
 def _amid(sentence: str, another: str, chance: random.Random) -> str:
@@ -141,23 +143,46 @@ def _recounted(sentence: str, chance: random.Random) -> str:
     return f"{sentence[: found.start()]}{other}{sentence[found.end() :]}" if other != word else ""
 
 
-def _opposite_answers(dialogues: Sequence[Turns], chance: random.Random) -> Iterator[LabelledPair]:
-    """What different people answered to one question: a yes and a no contradict each other."""
-    answers: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for turns in dialogues:
-        for question, answer in pairwise(turns):
-            asked = _sentences(question)
-            if asked and asked[-1].endswith("?") and len(answer) < _LONGEST and (side := _side(answer)):
-                answers[" ".join(_WORD.findall(asked[-1].lower()))][side].append(answer)
-    for sides in answers.values():
-        yes, no = (list(dict.fromkeys(sides[side])) for side in ("yes", "no"))
-        for one in yes[:_EACH]:
-            for other in no[:_EACH]:
-                pair = (one, other) if chance.random() < 0.5 else (other, one)
-                yield LabelledPair(*pair, CONTRADICTION)
-        for same in (yes, no):
-            for one, other in pairwise(same[:_EACH]):
+def _different_answers(dialogues: Sequence[Turns], chance: random.Random) -> Iterator[LabelledPair]:
+    """What different people answered to one question, as if one speaker had said both.
+
+    A yes and a no contradict each other, and so do answers to what has one answer only that share no word.
+    """
+    for question, answers in _answers(dialogues).items():
+        chance.shuffle(answers)
+        for one, other in pairwise(answers[:_EACH]):
+            sides = {_side(one), _side(other)}
+            if sides == {"yes", "no"} or (_ONE_ANSWER.search(question) and not _alike(one, other)):
+                yield LabelledPair(one, other, CONTRADICTION)
+            elif len(sides) == 1 and sides != {""}:
                 yield LabelledPair(one, other, NEUTRAL)
+
+
+def _answers(dialogues: Sequence[Turns]) -> dict[str, list[str]]:
+    """Different answers to each question, by the question's words."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for turns in dialogues:
+        for turn, answer in pairwise(turns):
+            asked = _sentences(turn)
+            said = _sentences(answer)[:1]
+            if (
+                asked
+                and asked[-1].endswith("?")
+                and said
+                and not said[0].endswith("?")
+                and len(answer) < _LONGEST
+            ):
+                found[" ".join(_WORD.findall(asked[-1].lower()))][answer] = None
+    return {question: list(answers) for question, answers in found.items() if len(answers) > 1}
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two answers share a word that says something, or one says nothing."""
+    words = [
+        {word for word in _WORD.findall(text.lower()) if len(word) > 3 and word not in _EMPTY}
+        for text in (one, other)
+    ]
+    return not all(words) or bool(words[0] & words[1])
 
 
 def _side(answer: str) -> str:
@@ -203,13 +228,29 @@ def _cased(word: str, like: str) -> str:
     return word.capitalize() if like[:1].isupper() else word
 
 
+def _listed(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _STYLES: tuple[Callable[[str], str], ...] = (str, str, str.lower, spaced)
 
 
 _LONGEST = 240
 """Characters of an utterance; longer ones say so much that a made label becomes doubtful."""
-_EACH = 6
-"""Answers of each side taken for one question; some are asked in every second dialogue."""
+_EACH = 40
+"""Answers taken for one question; some are asked in every second dialogue."""
+_ONE_ANSWER = re.compile(
+    r"^(?:(?:so|and|well|oh|ok|then) )?(?:where|when|who|how (?:old|much|many|long|far|often|big|tall)|which|"
+    r"what(?:'s| is| was| are| were)? (?:your|the|his|her|its|their|time|day|kind|color|size|do you do|year|"
+    r"major|are you (?:studying|majoring)))",
+)
+"""Questions to which one speaker has one answer."""
+_EMPTY = _listed(
+    "this that what have with your yeah well just about they them there know think would could really some "
+    "very here from were been then than when which will don't it's i'm that's like want much many more also "
+    "okay sure haha good nice cool"
+)
+"""Words that many answers share, whatever they say."""
 
 _OPENING = r"(?:(?:well|oh|yes|no|but|and|so|actually|yeah),? )?"
 _SUBJECT = rf"(?P<subject>{_OPENING}(?:i|we|you|he|she|it|they|this|that|there|(?:my|our|your|the) \w+))"

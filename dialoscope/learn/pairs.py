@@ -70,7 +70,7 @@ def split_pairs(
     data: Sequence[str],
     tests: Sequence[str] = (),
     made_from: Sequence[str] = (),
-    made: int = 39000,
+    made: int = 12000,
     seed: int = 0,
 ) -> PairSplit:
     """The pairs of files by what shall become of them, and pairs made from dialogues."""
@@ -121,8 +121,8 @@ def _made(corpora: Sequence[str], most: int, seed: int) -> _Parts:
         apart = [turns for turns in every if share_of(turns[0]) < _APART]
         rest = [turns for turns in every if share_of(turns[0]) >= _APART]
         count = most // len(corpora)
-        parts.train.extend(made_pairs(rest, seed)[:count])
-        parts.validation.extend(made_pairs(apart, seed)[: int(count * _APART)])
+        parts.train.extend(made_pairs(rest, count, seed))
+        parts.validation.extend(made_pairs(apart, int(count * _APART), seed))
     return parts
 
 

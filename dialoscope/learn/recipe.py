@@ -90,5 +90,5 @@ class NliRecipe(Recipe):
     dropout: float = 0.05
     max_tokens: int = 160
     """Of a pair; what is longer is cut."""
-    made: int = 39000
+    made: int = 12000
     """The most pairs that are made from dialogues."""
