@@ -18,7 +18,9 @@ if TYPE_CHECKING:
         MetricError,
         MissingExtra,
         RunError,
+        TrainingError,
     )
+    from dialoscope.learn import Checkpoint, LmRecipe, NliRecipe, train_lm, train_nli
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.average import Average
     from dialoscope.metrics.bertscore import Bertscore
@@ -66,6 +68,7 @@ _HOMES = {
     "Bertscore": "metrics.bertscore",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
+    "Checkpoint": "learn",
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
     "Contexts": "data.contexts",
@@ -83,12 +86,14 @@ _HOMES = {
     "FunctionSystem": "systems.function",
     "Greedy": "metrics.greedy",
     "HttpSystem": "systems.http",
+    "LmRecipe": "learn",
     "MeanMetric": "metrics",
     "Meteor": "metrics.meteor",
     "Metric": "metrics",
     "MetricError": "errors",
     "MissingExtra": "errors",
     "ModelSystem": "systems.model",
+    "NliRecipe": "learn",
     "Normality": "metrics.normality",
     "Perplexity": "metrics.perplexity",
     "Pmi": "metrics.pmi",
@@ -107,6 +112,7 @@ _HOMES = {
     "SelfConsistency": "metrics.self_consistency",
     "SumMetric": "metrics",
     "System": "systems",
+    "TrainingError": "errors",
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
@@ -121,6 +127,8 @@ _HOMES = {
     "respond": "systems",
     "suite": "metrics",
     "system": "systems",
+    "train_lm": "learn",
+    "train_nli": "learn",
     "verify": "scoring",
 }
 
@@ -133,6 +141,7 @@ __all__ = [
     "Bertscore",
     "Bleu",
     "Bounds",
+    "Checkpoint",
     "Coherence",
     "CommandSystem",
     "Contexts",
@@ -150,12 +159,14 @@ __all__ = [
     "FunctionSystem",
     "Greedy",
     "HttpSystem",
+    "LmRecipe",
     "MeanMetric",
     "Meteor",
     "Metric",
     "MetricError",
     "MissingExtra",
     "ModelSystem",
+    "NliRecipe",
     "Normality",
     "Perplexity",
     "Pmi",
@@ -174,6 +185,7 @@ __all__ = [
     "SelfConsistency",
     "SumMetric",
     "System",
+    "TrainingError",
     "Turn",
     "WordNet",
     "Words",
@@ -189,6 +201,8 @@ __all__ = [
     "respond",
     "suite",
     "system",
+    "train_lm",
+    "train_nli",
     "verify",
 ]
 
