@@ -4,16 +4,17 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import save_file
 from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
 
 from dialoscope.backends._torch_device import chosen_device
 from dialoscope.backends._torch_transformers import load, quiet
 from dialoscope.backends.models import ADAPTER, ADAPTER_WEIGHTS, Model, found_model
-from dialoscope.errors import MissingExtra, TrainingError
+from dialoscope.errors import TrainingError
 from dialoscope.learn.recipe import Recipe
 
 _HEADS = ("classifier", "score", "pre_classifier")
@@ -33,19 +34,23 @@ class Learner:
             raise TrainingError(f"{recipe.model} is an adapter; train on top of a whole model.")
         self.device = chosen_device(recipe.device)
         torch.manual_seed(recipe.seed)  # for weights that are new
-        whole = load(kind, self.files, self.device, torch.float32, "something to train", labels=labels).model
+        whole, lacking = load(
+            kind, self.files, self.device, torch.float32, "something to train", labels=labels
+        )
+        if lacking and not labels:
+            raise TrainingError(f"{recipe.model} is no whole language model: it lacks {lacking[0]}.")
         self.body: PreTrainedModel = whole
         self.config = whole.config
-        self.model: torch.nn.Module = self._adapted(whole) if recipe.method == "lora" else whole
+        self.config.problem_type = None  # that of a classifier below, whose classes are others
+        self.model: torch.nn.Module = self._adapted(whole, lacking) if recipe.method == "lora" else whole
         self.half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
 
-    def _adapted(self, whole: PreTrainedModel) -> torch.nn.Module:
-        try:
-            from peft import LoraConfig, get_peft_model
-        except ImportError as missing:
-            raise MissingExtra("Training an adapter", missing.name or "peft", "train") from missing
-        linear = sorted(_linear(whole))
-        heads = [name for name, _ in whole.named_children() if name in _HEADS]
+    def _adapted(self, whole: PreTrainedModel, lacking: Sequence[str]) -> torch.nn.Module:
+        from peft import LoraConfig, get_peft_model
+
+        new = {name.rpartition(".")[0] for name in lacking if name.split(".")[0] not in _HEADS}
+        heads = [name for name, _ in whole.named_children() if name in _HEADS] + sorted(new)
+        beside, turned = _places(whole, heads)
         self.lora: dict[str, Any] = {
             "peft_type": "LORA",
             "task_type": self._task,
@@ -53,15 +58,21 @@ class Learner:
             "r": self.recipe.rank,
             "lora_alpha": 2 * self.recipe.rank,
             "lora_dropout": self.recipe.dropout,
-            "target_modules": linear,
+            "target_modules": beside,
             "modules_to_save": heads or None,
             "bias": "none",
-            "fan_in_fan_out": False,
+            "fan_in_fan_out": turned,
             "inference_mode": True,
         }
         chosen = {name: value for name, value in self.lora.items() if name not in _TOLD}
-        with quiet():
-            return get_peft_model(whole, LoraConfig(**chosen)).to(self.device)
+        try:
+            with quiet():
+                return get_peft_model(whole, LoraConfig(**chosen)).to(self.device)
+        except ValueError as error:
+            raise TrainingError(
+                f"No adapter can be trained beside {self.recipe.model} ({error}); train it as a whole, with "
+                "method full."
+            ) from error
 
     def round(self) -> None:
         """Make learned weights as coarse as they will be saved, so that figures are of what is saved."""
@@ -82,7 +93,7 @@ class Learner:
             return
         from peft import get_peft_model_state_dict
 
-        learned = get_peft_model_state_dict(self.model)
+        learned = get_peft_model_state_dict(self.model, save_embedding_layers=False)
         save_file(
             {name: one.detach().half().cpu().contiguous() for name, one in learned.items()},
             folder / ADAPTER_WEIGHTS,
@@ -92,14 +103,23 @@ class Learner:
             _write_config(self.body, self.files, self._labels, folder)
 
 
-def _linear(model: PreTrainedModel) -> set[str]:
-    """The names of the layers that an adapter stands beside: all linear ones but heads and vocabulary."""
-    head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
-    return {
-        name
-        for name, part in model.named_modules()
-        if isinstance(part, torch.nn.Linear) and part is not head and name.split(".")[0] not in _HEADS
-    }
+class _Places(NamedTuple):
+    """The layers that an adapter stands beside, and whether their weights lie the other way round."""
+
+    names: list[str]
+    turned: bool
+
+
+def _places(model: PreTrainedModel, heads: Sequence[str]) -> _Places:
+    """All linear layers but heads and vocabulary; those of GPT-2 are of a kind of their own."""
+    vocabulary = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    found: dict[type, list[str]] = {torch.nn.Linear: [], Conv1D: []}
+    for name, part in model.named_modules():
+        learned_whole = any(name == head or name.startswith(f"{head}.") for head in heads)
+        if type(part) in found and part is not vocabulary and not learned_whole:
+            found[type(part)].append(name)
+    turned = bool(found[Conv1D])
+    return _Places(sorted(found[Conv1D if turned else torch.nn.Linear]), turned)
 
 
 def _write_config(model: PreTrainedModel, files: Model, labels: Sequence[str], folder: Path) -> None:
@@ -109,5 +129,6 @@ def _write_config(model: PreTrainedModel, files: Model, labels: Sequence[str], f
         "id2label": {str(number): name for number, name in enumerate(labels)},
         "label2id": {name: number for number, name in enumerate(labels)},
     }
-    config.pop("_name_or_path", None)
+    for name in ("_name_or_path", "problem_type"):
+        config.pop(name, None)
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")

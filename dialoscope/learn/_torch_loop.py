@@ -4,20 +4,20 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from dialoscope.errors import TrainingError
 from dialoscope.learn.checkpoint import State, Workplace
 from dialoscope.learn.recipe import Recipe
 from dialoscope.progress import bar, notice
 
 WARM_UP = 0.05
 """The share of all steps over which the learning rate rises."""
-
-SAVED_EVERY = 60.0
-"""Seconds between two savings of where the training is."""
 
 Weights = Mapping[str, torch.Tensor]
 
@@ -44,6 +44,8 @@ class Loop:
     task: Task
     recipe: Recipe
     place: Workplace
+    save_every: float = 60.0
+    """Seconds between two savings of where the training is."""
     clock: Callable[[], float] = time.monotonic
     began: float = field(init=False)
     saved: float = field(init=False)
@@ -61,12 +63,18 @@ class Loop:
             self._go_on()
         while self.state.epoch < self.recipe.epochs and not self._stops():
             self._learn_epoch()
-        _put(self.weights, load_file(self.place.best))
+        if math.isinf(self.state.best):
+            raise TrainingError(
+                "The training went astray: after no epoch is its validation a number. Take a lower learning "
+                "rate, and another folder."
+            )
+        _put(self.weights, _read(self.place.best))
         return self.state
 
     def _stops(self) -> bool:
-        """Whether it no longer improves, or time is up."""
-        return self.state.without_improvement >= self.recipe.patience or self._late()
+        """Whether it no longer improves, or time is up and there is something to show for it."""
+        late = bool(self.state.history) and self._late()
+        return late or self.state.without_improvement >= self.recipe.patience
 
     def _late(self) -> bool:
         return bool(self.recipe.minutes) and self.clock() - self.began > 60 * self.recipe.minutes
@@ -81,7 +89,7 @@ class Loop:
                 loss = self._step(batches[step], step, len(batches))
                 self.state = self.state.stepped(loss)
                 shown(1)
-                if self.clock() - self.saved > SAVED_EVERY:
+                if self.clock() - self.saved >= self.save_every:
                     self._save()
                 if self._late():
                     break
@@ -122,7 +130,7 @@ class Loop:
         self.saved = self.clock()
 
     def _go_on(self) -> None:
-        kept = load_file(self.place.weights)
+        kept = _read(self.place.weights)
         _put(self.weights, {name: kept[f"weight {name}"] for name in self.weights})
         for name, weight in self.weights.items():
             remembered = {
@@ -143,6 +151,13 @@ def _pace(done: float) -> float:
 
 def _kept(weights: Weights) -> dict[str, torch.Tensor]:
     return {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
+
+
+def _read(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as damaged:
+        raise TrainingError(f"{path} cannot be read ({damaged}); remove {path.parent.parent}.") from damaged
 
 
 @torch.no_grad()

@@ -36,6 +36,7 @@ class DialogueTask:
         config = self.learner.config
         begin = config.bos_token_id if config.bos_token_id is not None else config.eos_token_id
         self._begin = [] if begin is None else [int(begin[0] if isinstance(begin, list) else begin)]
+        self._longest = min(recipe.max_tokens, getattr(config, "max_position_embeddings", recipe.max_tokens))
 
     def batches(self, epoch: int) -> Sequence[list[list[int]]]:
         """Texts of like length together, in an order of chance; dialogues begin elsewhere each time."""
@@ -57,7 +58,7 @@ class DialogueTask:
         """How many tokens the model is undecided between, as it were."""
         self.model.eval()
         with torch.inference_mode():
-            return math.exp(self.mean_loss(dialogues))
+            return float(torch.tensor(self.mean_loss(dialogues), dtype=torch.float64).exp())
 
     def mean_loss(self, dialogues: Sequence[Turns]) -> float:
         """How far the model is off on dialogues."""
@@ -80,7 +81,7 @@ class DialogueTask:
         found = self._words.encode_batch_fast(
             [without_surrogates(text) for text in texts], add_special_tokens=False
         )
-        return [[*self._begin, *one.ids][: self.recipe.max_tokens] for one in found]
+        return [[*self._begin, *one.ids][: self._longest] for one in found]
 
     def _off(self, batch: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         ids, mask = _rectangle(batch, 0, self.learner.device)

@@ -10,7 +10,7 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
     data = spec["data"]
     return "\n".join(
         [
-            f"# {folder.name}",
+            f"# {folder.resolve().name}",
             "",
             f"`{spec['settings']['model']}` trained with `dialoscope train {spec['recipe']}` "
             f"({spec['settings']['method']}).",

@@ -3,12 +3,14 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from dialoscope.assets.lock import lock
 from dialoscope.errors import TrainingError
 
 SPEC, HISTORY, CARD = "spec.json", "history.jsonl", "card.md"
@@ -82,15 +84,29 @@ class Workplace:
         """Itself, once it is clear that the folder is free, or holds the beginning of this very training."""
         if (self.folder / SPEC).exists():
             raise TrainingError(f"{self.folder} holds a finished checkpoint; name another folder.")
-        if self.folder.exists() and any(one.name != _WORK for one in self.folder.iterdir()):
+        if self._note.exists():
+            if self._noted()["identity"] != self.identity:
+                raise TrainingError(
+                    f"{self.folder} holds the beginning of a training with other settings or data; name "
+                    "another folder, or remove it."
+                )
+        elif self.folder.exists() and not self._is_free():
             raise TrainingError(f"{self.folder} is not empty, and holds no training; name another folder.")
-        if self._note.exists() and self._noted()["identity"] != self.identity:
-            raise TrainingError(
-                f"{self.folder} holds the beginning of a training with other settings or data; name another "
-                "folder, or remove it."
-            )
-        self.work.mkdir(parents=True, exist_ok=True)
+        try:
+            self.work.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TrainingError(f"{self.folder} cannot be written: {error.strerror}.") from error
         return self
+
+    def _is_free(self) -> bool:
+        return self.folder.is_dir() and all(one.name == _WORK for one in self.folder.iterdir())
+
+    @contextmanager
+    def held(self) -> Iterator["Workplace"]:
+        """Itself, for one process at a time; a second waits for the first."""
+        self.begin()
+        with lock(self.work / "lock", f"Another process trains in {self.folder}; waiting for it to end."):
+            yield self.begin()
 
     def state(self) -> State:
         """How far it is."""
@@ -130,11 +146,13 @@ class Workplace:
     def _noted(self) -> dict[str, Any]:
         try:
             found: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as damaged:
-            raise TrainingError(
-                f"{self._note} cannot be read ({damaged}); remove {self.folder}."
-            ) from damaged
-        return found
+            if {"identity", "weights", "state"} <= set(found):
+                return found
+            damaged: Exception | None = None
+        except (OSError, ValueError, TypeError) as error:
+            damaged = error
+        why = damaged or "it holds no training"
+        raise TrainingError(f"{self._note} cannot be read ({why}); remove {self.folder}.") from damaged
 
 
 @dataclass(frozen=True)
@@ -162,7 +180,7 @@ class Checkpoint:
         except (OSError, ValueError) as error:
             raise TrainingError(f"{path} holds no finished checkpoint: {error}") from error
         found = Checkpoint(path, spec)
-        if found.hash != spec.get("hash"):
+        if not isinstance(spec, dict) or found.hash != spec.get("hash"):
             raise TrainingError(f"{path} is damaged: its weights are not those that the training left there.")
         return found
 

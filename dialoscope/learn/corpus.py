@@ -1,19 +1,24 @@
 """Whole dialogues to learn from, and those that are kept apart."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 
 from dialoscope.errors import TrainingError
 from dialoscope.records import Example
-from dialoscope.systems.dialogues import said
+from dialoscope.systems.dialogues import is_asset, said
 
 Turns = tuple[str, ...]
 
 
 def dialogues(*corpora: str) -> list[Turns]:
     """The dialogues of files and assets, each different one once."""
+    for corpus in corpora:
+        if not is_asset(corpus) and not Path(corpus).exists():
+            raise TrainingError(f"There is no file of dialogues {corpus}, nor an asset of that name.")
     found = dict.fromkeys(turns for corpus in corpora for turns in whole(said(corpus)))
     return list(found)
 
@@ -72,6 +77,13 @@ def split(
             f"There are {len(train)} dialogues to learn from and {len(chosen)} to choose by; both are needed."
         )
     return Split(train, chosen, tested, len(every) - len(train))
+
+
+def titles_of(names: Iterable[str], *taken: str) -> dict[str, str]:
+    """What files are called in figures: their names without folder and ending, where these differ."""
+    stems = {name: Path(name.removesuffix(".gz")).stem for name in names}
+    often = Counter([*stems.values(), *taken])
+    return {name: stem if often[stem] == 1 else name for name, stem in stems.items()}
 
 
 def words_of(turns: Turns) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import dialoscope.assets as assets
 from dialoscope.errors import TrainingError
 from dialoscope.learn.contradictions import LABELS, LabelledPair, made_pairs
-from dialoscope.learn.corpus import dialogues, hash_of, share_of
+from dialoscope.learn.corpus import dialogues, hash_of, share_of, titles_of
 
 _NAMES = (("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold_label"))
 _SNLI = {"snli": "snli_1.0_train_subset.jsonl", "snli-test": "snli_1.0_test.jsonl"}
@@ -40,14 +41,10 @@ class Source(NamedTuple):
             found = cls(path, validation, test, int(chosen.pop("times", 1)))
         except ValueError:
             found = cls(path, times=0)
-        if chosen or found.validation + found.test > 1 or min(found[1:]) < 0 or found.times < 1:
+        parts = (found.validation, found.test, found.validation + found.test)
+        if chosen or found.times < 1 or not all(0 <= part <= 1 for part in parts):
             raise TrainingError(f"'{text}' cannot be read; write FILE:validation=0.1,test=0.2,times=1.")
         return found
-
-    @property
-    def title(self) -> str:
-        """What it is called in a card."""
-        return Path(self.path).name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 @dataclass(frozen=True)
@@ -76,13 +73,16 @@ def split_pairs(
     """The pairs of files by what shall become of them, and pairs made from dialogues."""
     train: list[LabelledPair] = []
     validation: list[LabelledPair] = []
-    tested = {Source.of(name).title: tuple(read_pairs(Source.of(name).path)) for name in tests}
-    for source in map(Source.of, data):
+    sources = [Source.of(name) for name in data]
+    title = titles_of({Source.of(name).path for name in tests}, "validation")
+    tested = {title[path]: tuple(read_pairs(path)) for path in (Source.of(name).path for name in tests)}
+    title = titles_of({source.path for source in sources})
+    for source in sources:
         parts = _parted(source)
         train += parts.train * source.times
         validation += parts.validation
         if parts.test:
-            tested[f"{source.title} (held back)"] = tuple(parts.test)
+            tested[f"{title[source.path]} (held back)"] = tuple(parts.test)
     from_dialogues = _made(made_from, made, seed)
     train += from_dialogues.train
     validation += from_dialogues.validation
@@ -136,21 +136,21 @@ def read_pairs(path: str) -> Iterator[LabelledPair]:
         file = assets.locate("snli") / _SNLI[path]
     try:
         with (
-            gzip.open(file, "rt", encoding="utf-8")
+            gzip.open(file, "rt", encoding="utf-8-sig")
             if path.endswith(".gz")
-            else file.open(encoding="utf-8") as lines
+            else file.open(encoding="utf-8-sig") as lines
         ):
             for number, line in enumerate(lines, 1):
-                if (pair := _pair(line, f"{path}:{number}")) is not None:
+                if line.strip() and (pair := _pair(line, f"{path}:{number}")) is not None:
                     yield pair
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise TrainingError(f"{path} cannot be read: {error}") from error
 
 
 def _pair(line: str, where: str) -> LabelledPair | None:
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TrainingError(f"{where}: this is no JSON ({error}).") from error
     for names in _NAMES:
         if isinstance(row, dict) and all(isinstance(row.get(name), str) for name in names):

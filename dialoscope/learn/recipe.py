@@ -1,6 +1,7 @@
 """How a model is trained: settings, all of which stand in the checkpoint's card."""
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self, get_args
 
@@ -41,13 +42,12 @@ class Recipe:
             raise TrainingError(
                 f"method is '{self.method}'; it must be one of: {', '.join(get_args(Method))}."
             )
-        for name in ("rank", "epochs", "batch", "patience"):
-            if getattr(self, name) < 1:
-                raise TrainingError(f"{name} is {getattr(self, name)}; it must be 1 or more.")
-        if not self.learning_rate > 0 or self.minutes < 0 or self.seed < 0 or not 0 <= self.dropout < 1:
-            raise TrainingError(
-                "The learning rate must be above 0, minutes and seed not below, dropout between 0 and 1."
-            )
+        for one in dataclasses.fields(self):
+            value = getattr(self, one.name)
+            least, most = _RANGES.get(one.name, (-math.inf, math.inf))
+            if isinstance(value, int | float) and not least <= value <= most:
+                known = f"{least} or more" if most == math.inf else f"between {least} and {most}"
+                raise TrainingError(f"{one.name} is {value}; it must be {known}.")
 
     def settings(self) -> dict[str, Any]:
         """What the outcome depends on, besides the data."""
@@ -58,6 +58,19 @@ class Recipe:
         return dataclasses.replace(
             self, **{name: value for name, value in chosen.items() if value is not None}
         )
+
+
+_RANGES = {
+    **dict.fromkeys(("rank", "epochs", "batch", "patience"), (1, math.inf)),
+    "max_tokens": (2, math.inf),
+    "made": (0, math.inf),
+    "minutes": (0, math.inf),
+    "learning_rate": (1e-12, 1),
+    "seed": (0, 2**32 - 1),
+    "dropout": (0, 0.99),
+    **dict.fromkeys(("begin", "restyle"), (0, 1)),
+}
+"""The least and the most that a setting can be."""
 
 
 @dataclass(frozen=True, kw_only=True)

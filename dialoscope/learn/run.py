@@ -12,7 +12,7 @@ from dialoscope.backends.models import fingerprint
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.card import card_of
 from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
-from dialoscope.learn.corpus import split
+from dialoscope.learn.corpus import split, titles_of
 from dialoscope.learn.pairs import split_pairs
 from dialoscope.learn.recipe import LmRecipe, NliRecipe, Recipe
 from dialoscope.progress import notice
@@ -27,6 +27,7 @@ def train_lm(
     tests: Sequence[str | Path] = (),
     avoid: Sequence[str | Path] = (),
     licence: str = "",
+    save_every: float = 60.0,
 ) -> Checkpoint:
     """Teach a language model how people talk.
 
@@ -38,6 +39,7 @@ def train_lm(
         tests: Files whose perplexity is reported, before and after.
         avoid: Files whose dialogues must not be learned from either.
         licence: Of the data, for the card.
+        save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or LmRecipe()
     kept = validation if isinstance(validation, float | int) else str(validation)
@@ -49,15 +51,18 @@ def train_lm(
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
+        titles = titles_of(found.tests, "validation")
         parts = {
             "validation": found.validation,
-            **{Path(name).stem: part for name, part in found.tests.items()},
+            **{titles[name]: part for name, part in found.tests.items()},
         }
         return {f"perplexity, {name}": task.perplexity(part) for name, part in parts.items()}
 
     amounts = {"training": len(found.train), "validation": len(found.validation), "removed": found.removed}
     data_told = _data(_names(data), found.hash, amounts, licence)
-    return _trained(recipe, Path(folder), data_told, lambda: side.DialogueTask(recipe, found), figures)
+    return _trained(
+        recipe, Path(folder), data_told, lambda: side.DialogueTask(recipe, found), figures, save_every
+    )
 
 
 def train_nli(
@@ -68,6 +73,7 @@ def train_nli(
     dialogues: Sequence[str | Path] = (),
     tests: Sequence[str | Path] = (),
     licence: str = "",
+    save_every: float = 60.0,
 ) -> Checkpoint:
     """Teach an encoder to tell what follows from a sentence and what contradicts it.
 
@@ -78,6 +84,7 @@ def train_nli(
         dialogues: Files or assets from which contradictions are made.
         tests: Files whose accuracy is reported (`snli-test` is that of SNLI).
         licence: Of the data, for the card.
+        save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or NliRecipe()
     found = split_pairs(_names(data), _names(tests), _names(dialogues), recipe.made, recipe.seed)
@@ -93,7 +100,9 @@ def train_nli(
 
     amounts = {"training": len(found.train), "validation": len(found.validation), "removed": found.removed}
     data_told = _data([*_names(data), *_names(dialogues)], found.hash, amounts, licence)
-    return _trained(recipe, Path(folder), data_told, lambda: side.PairTask(recipe, found), figures)
+    return _trained(
+        recipe, Path(folder), data_told, lambda: side.PairTask(recipe, found), figures, save_every
+    )
 
 
 def _trained(
@@ -102,6 +111,7 @@ def _trained(
     data: Mapping[str, Any],
     task_of: Callable[[], Any],
     figures: Callable[[Any], dict[str, float]],
+    save_every: float,
 ) -> Checkpoint:
     identity = {
         "recipe": recipe.name,
@@ -110,18 +120,19 @@ def _trained(
         "model": fingerprint(recipe.model),
         "data": data,
     }
-    place = Workplace(folder, identity).begin()
-    task = task_of()
-    before = figures(task)
-    _tell("Before", before)
-    loop = import_torch_side("_torch_loop", "Training", "dialoscope.learn").Loop(task, recipe, place)
-    state: State = loop.run()
-    task.learner.round()
-    after = figures(task)
-    _tell("After", after)
-    task.learner.save(folder)
-    spec = {**identity, "before": before, "after": after, "made with": _made_with(task.learner.device.type)}
-    return finish(place, spec, state.history, card_of(folder, spec, state.history))
+    loop_of = import_torch_side("_torch_loop", "Training", "dialoscope.learn").Loop
+    with Workplace(folder, identity).held() as place:
+        task = task_of()
+        before = figures(task)
+        _tell("Before", before)
+        state: State = loop_of(task, recipe, place, save_every).run()
+        task.learner.round()
+        after = figures(task)
+        _tell("After", after)
+        task.learner.save(folder)
+        made_with = _made_with(task.learner.device.type)
+        spec = {**identity, "before": before, "after": after, "made with": made_with}
+        return finish(place, spec, state.history, card_of(folder, spec, state.history))
 
 
 def _tell(when: str, figures: Mapping[str, float]) -> None:
