@@ -30,7 +30,7 @@ _IDLE = frozenset(
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "peft_type": ("LORA",),
     "bias": ("none",),
-    "init_lora_weights": (True, False, None, "gaussian", "orthogonal", "eva"),
+    "init_lora_weights": (True, False, None, "gaussian", "orthogonal"),
 }
 """Settings with the values under which an adapter is a product to be added; other ways to begin, such as
 PiSSA, change the weights below as well."""
