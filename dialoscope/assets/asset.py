@@ -89,9 +89,16 @@ class Asset:
     files: tuple[File, ...]
     """What its folder holds once it is there."""
     sources: tuple[Source, ...]
-    """Where its content is had from, the first that can give it."""
+    """Where its content is had from, the first that can give it; none for what this package carries."""
     suites: tuple[str, ...] = ()
     conversion: Conversion | None = None
+    base: str = ""
+    """The asset that it was trained on top of, which is needed with it."""
+
+    @property
+    def shipped(self) -> bool:
+        """Whether it is part of this package, so that nothing is fetched."""
+        return not self.sources
 
     @property
     def size(self) -> int:

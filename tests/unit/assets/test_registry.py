@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from dialoscope import assets
-from dialoscope.assets import HubFiles, IndexFiles, catalogue
+from dialoscope.assets import HubFiles, IndexFiles, catalogue, folder, places
 from tests.conftest import ROOT
 
 EVERY = pytest.mark.parametrize("asset", assets.ASSETS.values(), ids=list(assets.ASSETS))
@@ -28,8 +28,14 @@ def test_everything_is_said(asset):
     assert asset.about
     assert asset.licence
     assert set(asset.suites) <= set(assets.SUITES)
-    assert isinstance(asset.sources[-1], IndexFiles), "the package index is enough"
     assert asset.size > 0
+    if asset.shipped:
+        assert asset.base in assets.ASSETS
+        assert asset.size < 8e6
+        assert (places.shipped_place(asset.name) / "card.md").is_file()
+        assert not folder.damage(asset, places.shipped_place(asset.name), hashes=True)
+        return
+    assert isinstance(asset.sources[-1], IndexFiles), "the package index is enough"
     assert asset.download_size > 0
 
 

@@ -16,6 +16,8 @@ from dialoscope.assets.places import cache_folder, offline, ready_folder
 from dialoscope.errors import AssetError
 from tests.unit.assets import toys
 
+SHIPPED = [name for name, asset in assets.ASSETS.items() if asset.shipped]
+
 
 def put(folder, name, manifest=True):
     """Files of the right sizes, for those who look at sizes only."""
@@ -154,7 +156,7 @@ def test_unknown_names_are_told_with_a_guess():
 
 
 def test_suites_are_what_they_say():
-    assert assets.suite("default") == ["smollm2", "minilm", "glove-50d", "wordnet"]
+    assert assets.suite("default") == ["smollm2", "minilm", "mpnet", "glove-50d", "wordnet", "nli"]
     assert assets.suite("data") == ["snli", "chitchat"]
 
 
@@ -222,12 +224,12 @@ def test_verify_looks_at_every_byte(monkeypatch, tmp_path):
         "but should be bc95e2afac986b03cc9fd9dbb6271b434c8ff322460f8a7305dfd28c399cc181"
     )
     sound, damaged = catalogue.verdict()
-    assert sound == []
+    assert [line.split()[0] for line in sound] == SHIPPED
     assert damaged[0].endswith(
         "dialoscope assets remove movie-dialogues && dialoscope assets fetch movie-dialogues"
     )
     shutil.move(cached.parent, tmp_path / "lab")
-    assert catalogue.verdict() == (["No asset is here."], [])
+    assert not catalogue.verdict().damaged
     monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
     (complaint,) = catalogue.verdict(["movie-dialogues"]).damaged
     assert complaint.endswith(
@@ -242,3 +244,29 @@ def test_removing_leaves_the_users_folder_alone(monkeypatch, tmp_path):
     assert assets.remove(["minilm", "mpnet"]) == ["mpnet"]
     assert assets.present("minilm") == ready
     assert assets.present("mpnet") is None
+
+
+def test_what_the_package_carries_is_there_and_refused_where_it_is_damaged(monkeypatch, tmp_path):
+    here = assets.locate("nli")
+    assert (here / "card.md").is_file()
+    assert assets.present("nli") == here
+    copy = tmp_path / "nli"
+    shutil.copytree(here, copy)
+    monkeypatch.setattr(store, "shipped_place", lambda name: copy)
+    assert assets.fingerprint("nli") == assets.ASSETS["nli"].fingerprint
+    (copy / "config.json").write_text("{}")
+    with pytest.raises(
+        AssetError, match=r"nli is damaged: config\.json has 2 bytes.*Install dialoscope again\."
+    ):
+        assets.locate("nli")
+    with pytest.raises(AssetError, match="Install dialoscope again"):
+        assets.fingerprint("nli")
+    (found,) = assets.status(["nli"])
+    assert catalogue.what_to_do(found) == "Install dialoscope again."
+
+
+def test_what_an_asset_was_trained_on_top_of_is_fetched_with_it(monkeypatch):
+    asked = []
+    monkeypatch.setattr(store, "_fetched", lambda asset: asked.append(asset.name) or Path())
+    assets.fetch(["nli"])
+    assert asked == ["mpnet"]
