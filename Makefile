@@ -8,7 +8,7 @@ demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
 	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m bertscore -m fbd
 	echo '{"id": "q", "context": ["My laptop makes a noise like a helicopter. Is that normal?"]}' | $(BIN)/dialoscope augment -
-	$(BIN)/dialoscope score examples/sample.jsonl examples/variants.jsonl -m coherence -m fluency -m diversity --lacking undefined
+	$(BIN)/dialoscope score examples/sample.jsonl examples/variants.jsonl --suite holistic
 
 test: .venv/ready
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered

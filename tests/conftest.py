@@ -49,6 +49,12 @@ def minilm() -> Path:
 
 
 @pytest.fixture(scope="session")
+def mpnet() -> Path:
+    """Where the model is that the default classifier was trained on top of."""
+    return _fetched("mpnet")
+
+
+@pytest.fixture(scope="session")
 def glove() -> Path:
     """Where the default word vectors are."""
     return _fetched("glove-50d")
