@@ -54,7 +54,7 @@ def _of_dialogue(turns: Turns, chance: random.Random) -> Iterator[LabelledPair]:
     """Sentences against their opposites and themselves, and utterances against the speaker's other ones."""
     for place, turn in enumerate(turns):
         sentences = _sentences(turn)
-        others = [other for at, other in enumerate(turns) if at != place and (at - place) % 2 == 0]
+        others = [other for other in turns[place % 2 :: 2] if other != turn]
         another = chance.choice(others) if others else ""
         if another and len(another) < _LONGEST and len(turn) < _LONGEST:
             yield LabelledPair(turn, another, NEUTRAL)
@@ -186,9 +186,6 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _side(answer: str) -> str:
-    first = _sentences(answer)[:1]
-    if not first or first[0].endswith("?"):
-        return ""
     if _YES.match(answer):
         return "yes"
     return "no" if _NO.match(answer) else ""
@@ -210,7 +207,9 @@ def _swapped_facts(dialogues: Sequence[Turns], chance: random.Random) -> Iterato
                 yield LabelledPair(turn, sentence, ENTAILMENT)
                 continue
             yield LabelledPair(turn, sentence.replace(fact, other), CONTRADICTION)
-            yield LabelledPair(turn, chance.choice(known)[1].replace("I ", "My friend ", 1), NEUTRAL)
+            another = chance.choice(known)[1]
+            if another.startswith("I "):
+                yield LabelledPair(turn, another.replace("I ", "My friend ", 1), NEUTRAL)
 
 
 def _sentences(turn: str) -> list[str]:

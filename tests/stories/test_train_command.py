@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import dialoscope as ds
+from dialoscope.assets import locate
 from tests.conftest import ROOT
 from tests.unit.backends.conftest import no_scores, one_thread, tiny  # noqa: F401 - fixtures
 from tests.unit.backends.tiny_encoders import save_encoder
@@ -175,6 +176,15 @@ def test_the_pages_commands_are_commands(cli):
         known = cli("train", verb, "--help")[1]
         for option in re.findall(r"(?<!\S)--[a-z-]+", options):
             assert option in known, option
+
+
+@pytest.mark.parametrize("name", ["smollm2-dialog", "smollm2-chat", "nli"])
+def test_the_page_tells_how_the_shipped_checkpoints_were_made(name):
+    spec = ds.Checkpoint.load(locate(name)).spec
+    (row,) = (line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |"))
+    assert f"`{spec['made with']['command']}`" in row
+    for figure, value in spec["after"].items():
+        assert f"{figure} {spec['before'][figure]:.4g} → {value:.4g}" in row
 
 
 def test_what_the_page_says_of_a_folder_is_what_is_in_one(cli, dialogues, tiny, tmp_path):  # noqa: F811

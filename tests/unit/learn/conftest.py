@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from dialoscope.assets import locate
+from dialoscope.errors import AssetError
 from tests.unit.backends.conftest import no_scores, one_thread, tiny  # noqa: F401 - fixtures
 from tests.unit.backends.tiny import SENTENCES
 
@@ -47,6 +49,15 @@ def pairs(rows):
         ],
         "pairs.jsonl",
     )
+
+
+@pytest.fixture(scope="session")
+def snli():
+    """Where the asset of pairs is; fetched once."""
+    try:
+        return locate("snli")
+    except AssetError as lacking:
+        pytest.skip(str(lacking))
 
 
 @pytest.fixture(scope="session")

@@ -159,6 +159,35 @@ def test_two_answers_to_what_has_one_answer_contradict_each_other():
     assert set().union(*found.values()) == {CONTRADICTION}
 
 
+def test_of_what_a_speaker_has_one_of_somebody_elses_contradicts():
+    talks = [
+        ("Hi there, friend.", f"{fact}.")
+        for town in _TOWNS
+        for fact in (f"I live in {town}", f"My name is {town}")
+    ]
+    found = [pair for seed in range(20) for pair in made_pairs([*talks, *TALKS], 3000, seed)]
+    lives = [pair for pair in found if pair.premise in {f"I live in {town}." for town in _TOWNS}]
+    for pair in lives:
+        if pair.hypothesis.startswith("I live in") and pair.hypothesis != pair.premise:
+            assert pair.label == CONTRADICTION
+        if pair.hypothesis.startswith("My friend live in"):
+            assert pair.label == NEUTRAL
+    assert {pair.label for pair in lives} == set(LABELS)
+    named = [
+        pair for pair in found if pair.premise.startswith("My name is") and "My name is" in pair.hypothesis
+    ]
+    assert named
+    assert all(pair.label != NEUTRAL for pair in named)
+
+
+def test_what_a_speaker_says_twice_is_not_neutral():
+    talks = [
+        ("I like the red one.", "Oh, you do?", "I like the red one.", f"Fine, {place}.") for place in range(9)
+    ]
+    found = [pair for seed in range(9) for pair in made_pairs([*talks, *TALKS], 3000, seed)]
+    assert not [pair for pair in found if pair.premise == pair.hypothesis and pair.label != ENTAILMENT]
+
+
 def test_answers_that_ask_back_or_say_nothing_are_no_answers():
     talks = [("Do you like tea?", answer) for answer in ("Why do you ask?", "Hm.", "", "x" * 300)]
     assert made_pairs(talks, 300) == []

@@ -11,6 +11,8 @@ from dialoscope.learn.contradictions import LABELS, LabelledPair
 from dialoscope.learn.pairs import Source, read_pairs, split_pairs
 from tests.unit.backends.tiny import SENTENCES
 
+SNLI_TEST, SNLI_TRAIN = 9824, 99890
+"""Pairs of the asset on which raters agreed."""
 ROW = {"premise": "a", "hypothesis": "b", "label": "neutral"}
 
 
@@ -84,6 +86,12 @@ def test_files_that_cannot_be_read_are_told(tmp_path, content):
     with pytest.raises(TrainingError) as caught:
         list(read_pairs(str(path)))
     assert str(caught.value).startswith(f"{path} cannot be read: ")
+
+
+def test_the_asset_is_read_by_its_names(snli):
+    test = list(read_pairs("snli-test"))
+    assert (len(test), len(list(read_pairs("snli")))) == (SNLI_TEST, SNLI_TRAIN)
+    assert {pair.label for pair in test} == set(LABELS)
 
 
 # What is kept apart
