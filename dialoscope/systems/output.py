@@ -105,6 +105,10 @@ class Output:
             )
         return record
 
+    def holds(self, lines: list[bytes]) -> bool:
+        """Whether just these are written, and nothing is under way."""
+        return not self.journal.exists() and self.path.exists() and self.path.read_bytes() == b"".join(lines)
+
     def finish(self, lines: list[bytes], record: Mapping[str, Any]) -> None:
         """Write all of it; the journal stays until nothing can be lost."""
         kept = {

@@ -201,7 +201,7 @@ def _refuse_input(output: Path, contexts: Contexts) -> None:
 def _resumed(plan: Plan, output: Output, workers: int | None, *, overwrite: bool) -> Responses:
     before = output.progress(overwrite=overwrite)
     left = sum(name not in before.answers for name in plan.questions())
-    if not left and not output.journal.exists():
+    if not left and output.holds([as_line(row) for row in plan.rows(before.answers)]):
         return plan.responses(before.answers, 0)
     begun = session(plan.system, left)
     with opened(output.journal, output.identity, before) as journal:

@@ -119,6 +119,21 @@ def test_a_second_run_asks_only_for_what_failed(contexts, tmp_path):
     assert (record["replies"], record["errors"]) == (3, 0)
 
 
+def test_what_else_a_row_holds_is_written_anew_without_asking(contexts, tmp_path):
+    out, bot = tmp_path / "out.jsonl", Bot()
+    ds.respond(contexts, bot.system, out, name="ann")
+    found = ds.respond(contexts, bot.system, out, name="bob")
+    assert (found.asked, len(bot.asked)) == (0, 3)
+    assert [row["system"] for row in read(out)] == ["bob"] * 3
+    assert json.loads((tmp_path / "out.jsonl.run.json").read_text())["name"] == "bob"
+    contexts.write_text(contexts.read_text().replace('["r"]', '["s"]').replace('"g"', '"h"'))
+    ds.respond(contexts, bot.system, out, name="bob")
+    assert (read(out)[0]["references"], read(out)[0]["group"]) == (["s"], "h")
+    assert [row["response"] for row in read(out)] == ["1 0", "2 0", "3 0"]
+    assert len(bot.asked) == 3
+    assert not (tmp_path / "out.jsonl.journal").exists()
+
+
 def test_the_record_says_how_the_replies_came_about(contexts, tmp_path):
     out = tmp_path / "out.jsonl"
     ds.respond(contexts, Bot().system, out, seed=4)
