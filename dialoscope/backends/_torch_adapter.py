@@ -67,6 +67,11 @@ def merge(weights: MutableMapping[str, torch.Tensor], adapter: Path) -> frozense
         name = _known_as(change.name, weights)
         if name is None and (change.added or not may_be_new):
             raise _misfit(adapter, change)
+        if not may_be_new and not change.added and _shared(change.name, weights):
+            raise BackendError(
+                f"{adapter} changes {change.name}, with which its model reads and writes; with peft what it "
+                "writes with stays. Save it as a whole model, with a head of its own."
+            )
         given.add(name or change.name)
         _put(weights, change._replace(name=name or change.name), adapter)
     return frozenset(given)
@@ -81,6 +86,12 @@ def _known_as(name: str, weights: Mapping[str, torch.Tensor]) -> str | None:
         return bare
     longer = [known for known in weights if known.partition(".")[2] == name]
     return longer[0] if len(longer) == 1 else None
+
+
+def _shared(name: str, weights: Mapping[str, torch.Tensor]) -> bool:
+    """Whether a language model has no weights of its own to write with, and these are what it reads with."""
+    apart = any(head in known for known in weights for head in ("lm_head.", "embed_out."))
+    return not apart and any(part in name for part in ("embed", "wte.", "shared."))
 
 
 def _put(weights: MutableMapping[str, torch.Tensor], change: _Change, adapter: Path) -> None:

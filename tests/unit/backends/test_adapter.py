@@ -374,6 +374,29 @@ def test_a_head_that_a_model_shares_with_its_vocabulary_is_refused(llama, tiny, 
     assert "has no such weights as lm_head.weight" in refused(tmp_path / "b")
 
 
+@pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`")
+@pytest.mark.parametrize(
+    ("name", "targets", "words"), [("llama-tied", LLAMA, "embed_tokens"), ("gpt2", GPT2, "wte")]
+)
+def test_a_vocabulary_that_is_also_the_head_is_not_changed(tiny, tmp_path, name, targets, words):
+    """With peft what is read with changes, and what is written with stays."""
+    folder = adapted(
+        AutoModelForCausalLM,
+        tiny(name),
+        tmp_path / "a",
+        task_type="CAUSAL_LM",
+        target_modules=targets,
+        fan_in_fan_out=name == "gpt2",
+        modules_to_save=[words],
+    )
+    key = next(key for key in load_file(folder / WEIGHTS) if words in key)
+    weights = key.removeprefix("base_model.model.")
+    assert refused(folder) == (
+        f"{folder} changes {weights}, with which its model reads and writes; with peft what it writes with "
+        "stays. Save it as a whole model, with a head of its own."
+    )
+
+
 def changed(llama, folder, change):
     shutil.copytree(llama, folder)
     weights = load_file(folder / WEIGHTS)
