@@ -32,6 +32,7 @@ class Tally:
     wanted: int
     """Variants of each query."""
     variants: int
+    """Of all queries that were not left out."""
     short: int
     """Queries with some variants, but fewer than wanted."""
     without: int
@@ -44,6 +45,10 @@ class Tally:
     """How many queries lack what: verbs, nouns or modifiers that can be replaced, or a history."""
     skipped: int = 0
     """Malformed rows that were passed over."""
+    systems: int = 0
+    """How many systems are asked again; none where a variant stands in the place of the query."""
+    fewest: int = 1
+    """Queries with fewer variants than this were left out."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +90,16 @@ class Augmented:
     def summary(self) -> list[str]:
         """What was made and what could not be, a line each."""
         tally = self.tally
+        too_few = " (left out)" if tally.fewest > 1 else ""
         told = [
             f"{_queries(tally.queries)}, {counted(tally.variants, 'variant')}: all {tally.wanted} for "
-            f"{tally.queries - tally.short - tally.without}, fewer for {tally.short}, none for "
+            f"{tally.queries - tally.short - tally.without}, fewer for {tally.short}{too_few}, none for "
             f"{tally.without} (left out)."
         ]
+        if tally.systems > 1:
+            told.append(
+                f"Replies of {tally.systems} systems; name one with --system, and ask it its own rows only."
+            )
         told += [f"{_queries(number)}: {_LACKING[what]}." for what, number in tally.lacking.items() if number]
         if tally.empty:
             told.append(f"{_queries(tally.empty)}: nothing but white space.")

@@ -9,10 +9,14 @@ from typing import NamedTuple
 from dialoscope.data import ReadLog, Replies, RowSource, read
 from dialoscope.data.contexts import Contexts
 from dialoscope.errors import DataError
+from dialoscope.printable import printable
 from dialoscope.records import Example
 
 Queryable = Contexts | RowSource | str | Path | Iterable[Example | str | Sequence[str]]
 """Whatever holds queries: a file, what was read from one, examples, or turns."""
+
+
+_SYSTEMS_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -37,26 +41,41 @@ class Read(NamedTuple):
 
     queries: list[Query]
     skipped: int
+    systems: int = 0
+    """How many are asked again; none where a variant stands in the place of the query."""
 
 
-def queries_of(data: Queryable, ask: str) -> Read:
+def queries_of(data: Queryable, ask: str, system: str | None = None) -> Read:
     """The query of each context; where a system is to be asked again, that of each reply, with the reply."""
     if ask == "again":
-        return _answered(data)
+        return _answered(data, system)
     found = Contexts.of(data)
     queries = [Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in found.rows]
     return Read(queries, found.skipped)
 
 
-def _answered(data: Queryable) -> Read:
+def _answered(data: Queryable, system: str | None) -> Read:
     if isinstance(data, Contexts):
         raise DataError("To ask again, replies are needed, not contexts alone: give what ds.read returns.")
     log = ReadLog()
     examples = [row.example for row in _replies(data).rows(log) if row.example.context]
     if not examples:
         raise DataError("To ask again, replies need a context, the last turn of which they answer; none has.")
-    several = len({example.system for example in examples}) > 1
-    return Read([_asked(example, several) for example in examples], log.problem_count)
+    systems = list(dict.fromkeys(example.system for example in examples))
+    if system is not None:
+        examples = [example for example in examples if example.system == system]
+        if not examples:
+            raise DataError(
+                f"There is no reply of a system '{printable(system)}'; there are: {_listed(systems)}."
+            )
+        systems = [system]
+    queries = [_asked(example, len(systems) > 1) for example in examples]
+    return Read(queries, log.problem_count, len(systems))
+
+
+def _listed(systems: Sequence[str]) -> str:
+    more = ", ..." if len(systems) > _SYSTEMS_SHOWN else ""
+    return ", ".join(map(printable, systems[:_SYSTEMS_SHOWN])) + more
 
 
 def _replies(data: Queryable) -> RowSource:

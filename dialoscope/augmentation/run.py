@@ -32,6 +32,8 @@ def augment(
     lm: LanguageModel | str | None = None,
     sample: bool = False,
     seed: int = 0,
+    system: str | None = None,
+    full: bool = False,
 ) -> Augmented:
     """Say each query in k other ways; a query is the last turn of a context.
 
@@ -47,19 +49,23 @@ def augment(
         lm: The generator's model, or its name.
         sample: Whether a generator draws at random in place of its best beams; servers know no beams.
         seed: For what is left to chance.
+        system: The system that is to be asked again, where data hold replies of several.
+        full: Whether queries with fewer than k variants are left out, so that all groups are of one size.
     """
     made_by = _method(method, lm, sample)
     near = made_by.usual_nearest if nearest is None else nearest
-    _check(k, ask, near)
+    _check(k, ask, near, system)
     by = described(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
-    queries, skipped = queries_of(data, ask)
-    full = [query for query in queries if query.text.strip()]
-    drafts = made_by.drafts(full, by, k, seed)
-    chosen = selected([query.text for query in full], drafts, k, by, near)
-    made = zip(full, chosen.variants, strict=True)
+    read = queries_of(data, ask, system)
+    asked = [query for query in read.queries if query.text.strip()]
+    drafts = made_by.drafts(asked, by, k, seed)
+    chosen = selected([query.text for query in asked], drafts, k, by, near)
+    fewest = k if full else 1
+    tally = _tally(len(read.queries), drafts, chosen, k, fewest)
+    made = zip(asked, chosen.variants, strict=True)
     return Augmented(
-        rows=tuple(row for query, variants in made for row in rows_of(query, variants)),
-        tally=replace(_tally(len(queries), drafts, chosen, k), skipped=skipped),
+        rows=tuple(row for query, some in made if len(some) >= fewest for row in rows_of(query, some)),
+        tally=replace(tally, skipped=read.skipped, systems=read.systems),
         signature=f"{signature(made_by)}|nearest:{near}|encoder:[{signature(by)}]|ask:{ask}|seed:{seed}",
     )
 
@@ -78,26 +84,29 @@ def _method(method: str | Method, lm: LanguageModel | str | None, sample: bool) 
     return method
 
 
-def _check(k: int, ask: str, nearest: float) -> None:
+def _check(k: int, ask: str, nearest: float, system: str | None) -> None:
     if k < 1:
         raise DialoscopeError(f"k is {k}; ask for 1 variant or more.")
     if ask not in ASKS:
         raise DialoscopeError(f"ask is '{printable(ask)}'; it must be one of: {', '.join(ASKS)}.")
     if not -1 <= nearest <= 1:
         raise DialoscopeError(f"nearest is {nearest}; a cosine is between -1 and 1.")
+    if system is not None and ask != "again":
+        raise DialoscopeError("A system is named to ask it again: ask='again'. Else all are asked the same.")
 
 
-def _tally(queries: int, drafts: Sequence[Drafts], chosen: Selected, wanted: int) -> Tally:
+def _tally(queries: int, drafts: Sequence[Drafts], chosen: Selected, wanted: int, fewest: int) -> Tally:
     counts = [len(variants) for variants in chosen.variants]
     lacking = Counter(what for some in drafts for what in some.lacking)
     empty = queries - len(counts)
     return Tally(
         queries=queries,
         wanted=wanted,
-        variants=sum(counts),
+        variants=sum(count for count in counts if count >= fewest),
         short=sum(0 < count < wanted for count in counts),
         without=counts.count(0) + empty,
         empty=empty,
         far=chosen.far,
         lacking=dict(sorted(lacking.items())),
+        fewest=fewest,
     )

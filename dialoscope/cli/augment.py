@@ -28,6 +28,15 @@ Ask = Annotated[
         "(for self-consistency; rows need a response).",
     ),
 ]
+System = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="With --ask again: whose replies are followed, where the files hold several's."
+    ),
+]
+Full = Annotated[
+    bool, typer.Option("--full", help="Leave out queries with fewer than k variants: groups of one size.")
+]
 Nearest = Annotated[
     float | None,
     typer.Option(
@@ -53,6 +62,8 @@ def augment(
     output: Output = None,
     overwrite: Overwrite = False,
     ask: Ask = "instead",
+    system: System = None,
+    full: Full = False,
     nearest: Nearest = None,
     encoder: Encoder = "minilm",
     lm: LanguageModel = None,
@@ -83,7 +94,17 @@ def augment(
         else read_contexts(*files, columns=options.columns(map), **how)
     )
     made = dialoscope.augment(
-        source, method, k, ask=ask, nearest=nearest, encoder=encoder, lm=lm, sample=sample, seed=seed
+        source,
+        method,
+        k,
+        ask=ask,
+        nearest=nearest,
+        encoder=encoder,
+        lm=lm,
+        sample=sample,
+        seed=seed,
+        system=system,
+        full=full,
     )
     if output is None and made.rows:
         screen.show(made.jsonl().removesuffix("\n"))

@@ -61,7 +61,7 @@ def test_the_command_line_makes_the_rows_of_python(data, cli):
 
 def test_the_defaults_are_those_of_python():
     ours, theirs = (inspect.signature(one).parameters for one in (command, ds.augment))
-    for name in ("method", "k", "ask", "nearest", "encoder", "lm", "sample", "seed"):
+    for name in set(theirs) - {"data"}:
         assert ours[name].default == theirs[name].default, name
 
 
@@ -92,6 +92,15 @@ def test_asking_again_follows_the_reply(data, cli):
     assert original["context"] == ["Hi.", "Do you want to buy a car?", "No.", "Do you want to buy a car?"]
     assert variant["context"][:3] == original["context"][:3]
     assert variant["context"][3] != original["context"][3]
+
+
+def test_a_system_is_asked_its_own_rows_again(cli):
+    sample = ROOT / "examples" / "sample.jsonl"
+    _, out, err = cli("augment", sample, "--ask", "again", "-k", "1", "--system", "generic", "--full")
+    assert {row["system"] for row in rows(out)} == {"generic"}
+    assert "systems" not in err
+    _, _, err = cli("augment", sample, "--ask", "again", "-k", "1")
+    assert "Replies of 4 systems; name one with --system, and ask it its own rows only." in err
 
 
 def test_whole_dialogues_give_a_query_before_each_turn_of_the_system(cli, tmp_path):

@@ -252,6 +252,46 @@ def test_asking_again_puts_the_variant_behind_the_reply():
     assert "references" not in alone.rows[0]
 
 
+def test_one_system_can_be_asked_again_by_itself():
+    method = Substitution(NotedTagger((NOTE,)), LEXICON)
+    examples = [ds.Example("a", system, f"{system}.", ("Hi.", QUERY)) for system in ("x", "y\x1b", "z")]
+
+    def again(**how):
+        return ds.augment(examples, method, 1, ask="again", encoder=Alike(), **how)
+
+    told = "Replies of 3 systems; name one with --system, and ask it its own rows only."
+    assert told in again().summary()
+    alone = again(system="z")
+    assert [(row["id"], row["system"], row["context"][2]) for row in alone] == [
+        ("a#0", "z", "z."),
+        ("a#1", "z", "z."),
+    ]
+    assert (alone.tally.queries, alone.tally.systems, len(alone.summary())) == (1, 1, 1)
+    with pytest.raises(DataError, match=r"There is no reply of a system 'w'; there are: x, y\\x1b, z\."):
+        again(system="w")
+    examples += [ds.Example("a", f"s{number}", "Yes.", (QUERY,)) for number in range(9)]
+    with pytest.raises(DataError, match=r"s5, s6, \.\.\.\.$"):
+        again(system="w")
+
+
+def test_who_is_asked_in_other_words_is_not_said_when_the_query_is_replaced():
+    assert substituted(NOTE).tally.systems == 0
+    with pytest.raises(DialoscopeError, match=r"A system is named to ask it again: ask='again'\."):
+        substituted(NOTE, system="x")
+
+
+def test_groups_can_be_had_of_one_size():
+    notes = (NOTE, "buy/VB it/PRP")
+    plain, full = substituted(*notes, k=3), substituted(*notes, k=3, full=True)
+    assert [sum(row["group"] == group for row in plain) for group in ("1", "2")] == [4, 3]
+    assert [sum(row["group"] == group for row in full) for group in ("1", "2")] == [4, 0]
+    assert plain.summary()[0] == "2 queries, 5 variants: all 3 for 1, fewer for 1, none for 0 (left out)."
+    assert (
+        full.summary()[0]
+        == "2 queries, 3 variants: all 3 for 1, fewer for 1 (left out), none for 0 (left out)."
+    )
+
+
 def test_asking_again_reads_files_and_what_was_read(tmp_path):
     path = tmp_path / "replies.jsonl"
     path.write_text(json.dumps({"id": "a", "context": [QUERY], "response": "Yes."}) + "\n")
