@@ -119,6 +119,17 @@ class Diversity(AdditiveMetric[Tokens]):
             "between": max(0.0, every - within),
         }
 
+    def caution(self, tally: Tokens) -> str:
+        """More replies have more n-grams to vary."""
+        groups = _Groups.of(tally)
+        sizes = groups.sizes()[~np.isnan(self._of_groups(groups))]
+        if not len(sizes) or min(sizes) == max(sizes):
+            return ""
+        return (
+            f"{self} is a mean over groups of {min(sizes)} to {max(sizes)} replies, and more replies have "
+            "more to vary: compare systems on the same groups, or make groups of one size (augment --full)."
+        )
+
     def _unrelated(self, groups: "_Groups", grams: Tokens) -> float:
         """The mean over as many groups of the same sizes, each reply of which answers another query."""
         unrelated = groups.exchanged(self.seed)

@@ -44,6 +44,20 @@ def test_a_system_has_the_mean_over_its_groups_whatever_their_sizes():
     assert score(replies) == 0.5
 
 
+def test_groups_of_different_sizes_are_told_of():
+    one, tally = scored(group("a", "yes", "no") + group("b", "x", "y", "z") + group("alone", "w"))
+    assert one.caution(tally) == (
+        "diversity-1 is a mean over groups of 2 to 3 replies, and more replies have more to vary: "
+        "compare systems on the same groups, or make groups of one size (augment --full)."
+    )
+    other = group("a", "yes", "no", system="t")
+    result = ds.evaluate(group("a", "yes", "no") + group("b", "x", "y", "z") + other, "diversity-1")
+    assert any("groups of 2 to 3 replies" in note for note in result.table().notes())
+    for replies in (other, other + group("b", "w", system="t"), [ds.Example("1", "s", "yes")]):
+        one, tally = scored(replies)
+        assert one.caution(tally) == ""
+
+
 def test_the_same_reply_to_everything_is_no_diversity():
     assert score(group("q", "I see", "I see", "I see")) == 1.0  # two words, always the same two
     assert score(group("q", "I see", "I see"), "diversity-2") == 0.0
