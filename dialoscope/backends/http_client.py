@@ -8,9 +8,11 @@ import json
 import os
 import random
 import re
+import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
@@ -23,10 +25,13 @@ from urllib.request import getproxies, proxy_bypass
 
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
+from dialoscope.progress import notice
 
 _LARGEST_ANSWER = 2**26
 _LONGEST_MESSAGE = 300
 _LONGEST_PAUSE = 300.0
+_TOLD_PAUSE = 10.0
+"""Seconds beyond which whoever waits along is told."""
 _COMMON_KEY = "OPENAI_API_KEY"
 _WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
 
@@ -140,8 +145,11 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Leave at once, also where another thread still waits for an answer."""
         self._stopped.set()
         for connection in self._connections:
+            with suppress(OSError, AttributeError):  # closed already
+                connection.sock.shutdown(socket.SHUT_RDWR)  # closing alone would wait for whoever reads
             connection.close()
 
     def each(self, ask: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[tuple[int, Made]]:
@@ -176,6 +184,8 @@ class Client:
     def _wait(self, pause: float, wanted: float) -> None:
         """Not all at the same moment, and no longer once nobody wants the answer."""
         pause = max(min(pause, _LONGEST_PAUSE / 2) * random.uniform(0.5, 1.5), min(wanted, _LONGEST_PAUSE))  # noqa: S311
+        if pause > _TOLD_PAUSE:
+            notice(f"{self._server.url} is busy or out of reach; asking again in {pause:.0f} seconds.")
         if self._stopped.wait(pause):
             raise BackendError(f"{self._server.url}: given up, since another request failed.")
 

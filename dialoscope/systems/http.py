@@ -1,9 +1,8 @@
 """A model behind a server as a system: chat completions, as OpenAI, vLLM, llama.cpp and others have them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from socket import SHUT_RDWR
 from typing import Any, ClassVar
 
 from dialoscope.backends.http_client import Client, Server
@@ -67,7 +66,7 @@ class HttpSystem(System):
     def opened(self) -> Iterator["_Chat"]:
         """A connection of its own."""
         server = self._server
-        with _Hasty(server, 1) as patient, _Hasty(replace(server, retries=0), 1) as brisk:
+        with Client(server, 1) as patient, Client(replace(server, retries=0), 1) as brisk:
             yield _Chat(self, patient, brisk, server.key())
 
     @property
@@ -94,17 +93,6 @@ class HttpSystem(System):
             }
             for place, turn in enumerate(context)
         ]
-
-
-class _Hasty(Client):
-    """Leaves at once, also where another thread still waits for an answer."""
-
-    def __exit__(self, *error: object) -> None:
-        self._stopped.set()
-        for connection in self._connections:
-            with suppress(OSError, AttributeError):  # closed already
-                connection.sock.shutdown(SHUT_RDWR)  # closing alone would wait for whoever reads
-        super().__exit__(*error)
 
 
 class _Chat:

@@ -369,6 +369,19 @@ def test_pauses_grow_and_are_never_endless(lm, monkeypatch):
     assert pauses[-1] == 300
 
 
+def test_whoever_waits_long_is_told(monkeypatch, capsys):
+    client = http_client.Client(http_client.Server("http://localhost/v1", "", 1, 9, 0.5), 1)
+    monkeypatch.setattr(client._stopped, "wait", lambda seconds: None)
+    client._wait(0.5, 10)
+    assert capsys.readouterr().err == ""
+    client._wait(0.5, 11)
+    client._wait(0.5, 10**9)
+    assert capsys.readouterr().err == (
+        "http://localhost/v1 is busy or out of reach; asking again in 11 seconds.\n"
+        "http://localhost/v1 is busy or out of reach; asking again in 300 seconds.\n"
+    )
+
+
 def test_a_server_that_stays_busy_is_an_error_that_says_so(lm):
     description = lm("fail=503,always;message=all engines busy", retries=2)
     message = rf"{description.url}/completions: 503 Service Unavailable: all engines busy \(tried 3 times\)"
