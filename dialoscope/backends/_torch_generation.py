@@ -56,7 +56,7 @@ class Writer:
         found: dict[str, list[str]] = {}
 
         def work(budget: int) -> Iterator[None]:
-            for places in _batches(list(todo), [len(start) for start in starts], how, budget):
+            for places in batches(list(todo), [len(start) for start in starts], how, budget):
                 texts = self._batch(
                     [starts[place] for place in places], [unique[place] for place in places], how
                 )
@@ -88,7 +88,7 @@ class Writer:
         """What is written after these, side by side, padded on the left."""
         copies = how.samples if how.sample else 1
         longest = max(map(len, starts))
-        ends = _ends(self.model)
+        ends = end_tokens(self.model)
         padding = min(ends, default=0)
         ids = torch.tensor([[padding] * (longest - len(start)) + list(start) for start in starts])
         mask = torch.tensor([[0] * (longest - len(start)) + [1] * len(start) for start in starts])
@@ -97,9 +97,9 @@ class Writer:
             out = self.model.generate(
                 input_ids=ids,
                 attention_mask=mask,
-                generation_config=_settings(how, padding, ends),
-                logits_processor=_chance(prompts, how) if how.sample else LogitsProcessorList(),
-                stopping_criteria=StoppingCriteriaList([_Stops(self.words, how.stop, longest)]),
+                generation_config=generation_settings(how, padding, ends),
+                logits_processor=chance(prompts, how) if how.sample else LogitsProcessorList(),
+                stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, longest)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, longest:].tolist())
         texts = [how.ended(self.words.text(row)) for row in rows]
@@ -116,13 +116,13 @@ def _writing_model(
     return model
 
 
-def _ends(model: PreTrainedModel) -> frozenset[int]:
+def end_tokens(model: PreTrainedModel) -> frozenset[int]:
     """The tokens that end a text."""
     found = model.config.get_text_config().eos_token_id
     return frozenset(found if isinstance(found, list) else [] if found is None else [found])
 
 
-def _batches(places: list[int], lengths: Sequence[int], how: Generation, budget: int) -> Iterator[list[int]]:
+def batches(places: list[int], lengths: Sequence[int], how: Generation, budget: int) -> Iterator[list[int]]:
     """As many as fit the budget, the longest first."""
     copies = how.samples if how.sample else how.beams
     while places:
@@ -131,7 +131,7 @@ def _batches(places: list[int], lengths: Sequence[int], how: Generation, budget:
         del places[: max(budget // each, 1)]
 
 
-def _settings(how: Generation, padding: int, ends: frozenset[int]) -> GenerationConfig:
+def generation_settings(how: Generation, padding: int, ends: frozenset[int]) -> GenerationConfig:
     """Nothing of the model's own wishes but the tokens that end a text."""
     return GenerationConfig(
         max_new_tokens=how.max_tokens,
@@ -143,7 +143,7 @@ def _settings(how: Generation, padding: int, ends: frozenset[int]) -> Generation
     )
 
 
-def _chance(prompts: Sequence[str], how: Generation) -> LogitsProcessorList:
+def chance(prompts: Sequence[str], how: Generation) -> LogitsProcessorList:
     """The usual narrowing of the choice, then chance."""
     steps: list[LogitsProcessor] = []
     if how.temperature != 1.0:
@@ -174,7 +174,7 @@ def _number(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big")
 
 
-class _Stops(StoppingCriteria):
+class Stops(StoppingCriteria):
     """A row is done when its text holds one of the words that end it."""
 
     def __init__(self, words: Words, stops: Sequence[str], begin: int) -> None:

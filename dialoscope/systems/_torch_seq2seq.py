@@ -11,11 +11,11 @@ from dialoscope.backends._tokens import Words, vocabulary
 from dialoscope.backends._torch_device import chosen_device, halving, torch_dtype
 from dialoscope.backends._torch_generation import (
     BUDGET,
-    _batches,
-    _chance,
-    _ends,
-    _settings,
-    _Stops,
+    Stops,
+    batches,
+    chance,
+    end_tokens,
+    generation_settings,
 )
 from dialoscope.backends._torch_transformers import load, quiet
 from dialoscope.backends.base import Generation
@@ -62,7 +62,7 @@ class Seq2seqWriter:
         found: dict[str, list[str]] = {}
 
         def work(budget: int) -> Iterator[None]:
-            for places in _batches(list(todo), [len(one) for one in tokens], how, budget):
+            for places in batches(list(todo), [len(one) for one in tokens], how, budget):
                 some = [unique[place] for place in places]
                 texts = self._batch([tokens[place] for place in places], some, how)
                 found.update(zip(some, texts, strict=True))
@@ -89,19 +89,19 @@ class Seq2seqWriter:
         """What is written about these, side by side, padded on the right."""
         copies = how.samples if how.sample else 1
         longest = max(map(len, texts))
-        ends = _ends(self.model)
+        ends = end_tokens(self.model)
         ids = torch.tensor([text + [self.padding] * (longest - len(text)) for text in texts])
         mask = torch.tensor([[1] * len(text) + [0] * (longest - len(text)) for text in texts])
         ids, mask = (rows.repeat_interleave(copies, 0).to(self.model.device) for rows in (ids, mask))
-        settings = _settings(how, self.padding, ends)
+        settings = generation_settings(how, self.padding, ends)
         settings.decoder_start_token_id = self.start
         with quiet():
             out = self.model.generate(
                 input_ids=ids,
                 attention_mask=mask,
                 generation_config=settings,
-                logits_processor=_chance(prompts, how) if how.sample else LogitsProcessorList(),
-                stopping_criteria=StoppingCriteriaList([_Stops(self.words, how.stop, 1)]),
+                logits_processor=chance(prompts, how) if how.sample else LogitsProcessorList(),
+                stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, 1)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, 1:].tolist())
         written = [how.ended(self.words.text(row).lstrip()) for row in rows]

@@ -171,13 +171,13 @@ def test_beams_end_before_the_first_stop(tiny):
 def test_a_row_is_done_when_all_are(tiny, monkeypatch):
     """Stops save work: nothing is generated after the last row has ended."""
     asked = []
-    real = _torch_generation._Stops.__call__
+    real = _torch_generation.Stops.__call__
 
     def counted(self, input_ids, scores, **others):
         asked.append(len(input_ids))
         return real(self, input_ids, scores, **others)
 
-    monkeypatch.setattr(_torch_generation._Stops, "__call__", counted)
+    monkeypatch.setattr(_torch_generation.Stops, "__call__", counted)
     every = tuple(map(chr, range(32, 127)))
     model(tiny("llama")).generate(["hello"], Generation(max_tokens=50, stop=(*every, "�", "\n")))
     assert len(asked) < 50
