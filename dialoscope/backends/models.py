@@ -91,6 +91,7 @@ def fingerprint(model: str, revision: str = "main") -> str:
     )
     if not (folder / ADAPTER).is_file():
         return own
+    found_model(model, revision)  # an adapter of an adapter is refused, and so is one of itself
     return sha256(f"{own} on {fingerprint(base_name(folder))}".encode()).hexdigest()
 
 
@@ -133,9 +134,10 @@ def _relevant(folder: Path) -> Iterator[Path]:
 
 def _checked(folder: Path, model: str) -> Path:
     """A folder that holds a model in the one format that cannot run code."""
-    if (folder / ADAPTER_WEIGHTS).is_file() and (folder / ADAPTER).is_file():
+    adapts = (folder / ADAPTER).is_file()
+    if adapts and (folder / ADAPTER_WEIGHTS).is_file():
         return folder
-    if not (folder / "config.json").is_file():
+    if not adapts and not (folder / "config.json").is_file():
         raise BackendError(f"'{model}' holds no model: {folder} has no config.json.")
     if not any(folder.glob(WEIGHTS)):
         raise BackendError(

@@ -22,6 +22,8 @@ Patience = Annotated[int | None, typer.Option(help="Epochs without improvement b
 Seed = Annotated[int | None, typer.Option(help="For all that chance decides.")]
 Minutes = Annotated[float | None, typer.Option(help="Stop after so long with the best so far.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, ...; the first GPU if there is one.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Of a dialogue or pair; what is longer is cut.")]
+Dropout = Annotated[float | None, typer.Option(help="Of what the adapter reads.")]
 Tests = Annotated[list[str], typer.Option("--test", help="A file to report figures on; never learned from.")]
 Licence = Annotated[str, typer.Option(help="Of the data, for the card.")]
 
@@ -44,6 +46,8 @@ def lm(
     learning_rate: Rate = None,
     batch: Batch = None,
     patience: Patience = None,
+    dropout: Dropout = None,
+    max_tokens: MaxTokens = None,
     begin: Annotated[float | None, typer.Option(help="How often a text begins anew between turns.")] = None,
     restyle: Annotated[float | None, typer.Option(help="The share written as other corpora write.")] = None,
     seed: Seed = None,
@@ -56,9 +60,10 @@ def lm(
 
     recipe = LmRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
-        patience=patience, begin=begin, restyle=restyle, seed=seed, minutes=minutes, device=device,
+        patience=patience, dropout=dropout, max_tokens=max_tokens, begin=begin, restyle=restyle,
+        seed=seed, minutes=minutes, device=device,
     )  # fmt: skip
-    kept = float(validation) if validation.replace(".", "", 1).isdigit() else validation
+    kept = _share(validation)
     found = train_lm(data, output, recipe, validation=kept, tests=test, avoid=avoid, licence=licence)
     screen.show(f"{found.folder}: sha256 {found.hash}")
 
@@ -82,6 +87,8 @@ def nli(
     learning_rate: Rate = None,
     batch: Batch = None,
     patience: Patience = None,
+    dropout: Dropout = None,
+    max_tokens: MaxTokens = None,
     seed: Seed = None,
     minutes: Minutes = None,
     device: Device = None,
@@ -92,7 +99,16 @@ def nli(
 
     recipe = NliRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
-        patience=patience, made=made, seed=seed, minutes=minutes, device=device,
+        patience=patience, dropout=dropout, max_tokens=max_tokens, made=made, seed=seed, minutes=minutes,
+        device=device,
     )  # fmt: skip
     found = train_nli(data, output, recipe, dialogues=dialogues, tests=test, licence=licence)
     screen.show(f"{found.folder}: sha256 {found.hash}")
+
+
+def _share(text: str) -> str | float:
+    """A share of dialogues, or else the name of a file."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

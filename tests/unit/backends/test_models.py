@@ -1,5 +1,6 @@
 """Where models are: folders, assets and the hub, and how their content is known again."""
 
+import json
 import os
 import re
 import shutil
@@ -14,8 +15,8 @@ from dialoscope.backends.models import configuration, fingerprint, model_folder,
 from dialoscope.errors import BackendError, MissingExtra
 
 HUB = Path(__file__).with_name("hub.py")
-KNOWN = "These assets are models: smollm2, minilm, mpnet."
-USABLE = "These can be used: smollm2, minilm, mpnet."
+KNOWN = "These assets are models: smollm2, minilm, mpnet, smollm2-dialog, smollm2-chat, nli."
+USABLE = "These can be used: smollm2, minilm, mpnet, smollm2-dialog, smollm2-chat, nli."
 
 
 @pytest.fixture
@@ -255,3 +256,17 @@ def test_the_hubs_package_is_named_where_it_is_lacking(monkeypatch):
     needs = "The model 'some/model' needs huggingface_hub. Install it with: pip install 'dialoscope[neural]'"
     with pytest.raises(MissingExtra, match=f"^{re.escape(needs)}$"):
         model_folder("some/model")
+
+
+def test_an_adapter_on_top_of_itself_is_refused(tmp_path):
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"")
+    (tmp_path / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(tmp_path)}))
+    with pytest.raises(BackendError, match="which is an adapter itself"):
+        fingerprint(str(tmp_path))
+
+
+def test_an_adapter_in_another_format_is_refused(tmp_path):
+    (tmp_path / "adapter_model.bin").write_bytes(b"")
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(BackendError, match="has no weights as safetensors"):
+        model_folder(str(tmp_path))
