@@ -10,6 +10,7 @@ from dialoscope.data.cells import Cells, read_texts
 from dialoscope.data.dialogues import EVERYBODY, read_dialogue
 from dialoscope.data.layout import Layout
 from dialoscope.data.names import ERROR, Names, listed
+from dialoscope.data.opening import Empty, is_empty
 from dialoscope.data.problems import BadRow, Problem, ReadLog, counted
 from dialoscope.data.replies import Replies, read
 from dialoscope.data.source import Source
@@ -85,13 +86,20 @@ Outcomes = Iterable[tuple[int, ContextRow | BadRow]]
 
 
 def _file_rows(source: Source, layout: Layout, log: ReadLog) -> Iterator[tuple[int, ContextRow | BadRow]]:
-    for number, (line, cells) in enumerate(read_records(source, layout.names, log), 1):
+    for number, (line, cells) in enumerate(_records(source, layout, log), 1):
         try:
             if isinstance(cells, BadRow):
                 raise cells
             yield from ((line, row) for row in _rows(cells, number, layout))
         except BadRow as bad:
             yield line, bad
+
+
+def _records(source: Source, layout: Layout, log: ReadLog) -> Iterator[tuple[int, Cells | BadRow]]:
+    try:
+        yield from read_records(source, layout.names, log)
+    except Empty:
+        raise is_empty(source, "context") from None
 
 
 def _rows(cells: Cells, number: int, layout: Layout) -> Sequence[ContextRow]:

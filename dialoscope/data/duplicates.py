@@ -37,5 +37,6 @@ class Seen:
         file = bisect_right(self._starts, first - 1) - 1
         return BadRow(
             f"a second reply with id {example.id!r} and system {example.system!r}, "
-            f"after {self._files[file]}:{first - self._starts[file]}; give each reply of a system its own id"
+            f"after {self._files[file]}:{first - self._starts[file]}; give each reply of a system its "
+            "own id, and each system its own name (respond --name)"
         )

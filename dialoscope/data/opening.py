@@ -87,10 +87,14 @@ def opened(source: Source, log: ReadLog, is_text: bool = False) -> Iterator[Open
         raise DataError(f"{source.name}: cannot be read: {reason(error)}.") from error
 
 
-def is_empty(source: Source) -> DataError:
+class Empty(DataError):
+    """There is nothing in a source."""
+
+
+def is_empty(source: Source, what: str = "reply") -> Empty:
     """What to tell of a source in which there is nothing."""
     once = " (it can be read only once)" if source.path is None else ""
-    return DataError(f"{source.name} is empty{once}; it should hold one reply a row.")
+    return Empty(f"{source.name} is empty{once}; it should hold one {what} a row.")
 
 
 def _file(source: Source) -> BinaryIO:

@@ -79,9 +79,9 @@ def test_a_bad_row_is_named_with_its_line_and_reason(write, complaint, examples,
 def test_the_same_reply_twice_names_the_first(write, complaint):
     first = write("a.jsonl", GOOD, {"id": "q", "system": "s", "response": "x"})
     second = write("b.jsonl", "", {"id": "q", "system": "s", "response": "y"})
-    assert f"b.jsonl:2: a second reply with id 'q' and system 's', after {first}:2; give each" in complaint(
-        first, second
-    )
+    told = complaint(first, second)
+    assert f"b.jsonl:2: a second reply with id 'q' and system 's', after {first}:2; give each reply" in told
+    assert "its own id, and each system its own name (respond --name)" in told
 
 
 def test_reading_stops_at_the_first_problem_but_counts_them_all(write):

@@ -113,6 +113,13 @@ def test_where_nothing_is_left_nothing_is_skipped(rows):
         ds.Contexts.of([])
 
 
+@pytest.mark.parametrize(("name", "text"), [("a.jsonl", ""), ("a.csv", ""), ("b.jsonl", "\n\n")])
+def test_an_empty_file_should_hold_contexts(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=f"{name} is empty; it should hold one context a row"):
+        ds.read_contexts(tmp_path / name)
+
+
 def test_contexts_can_be_in_memory(rows):
     example = ds.Example("e", "bot", "reply", ("Hi",), ("ref",), "g")
     found = ds.Contexts.of([example, "one turn", ["two", "turns"]])
