@@ -18,6 +18,7 @@ from dialoscope.systems.texts import as_reply, shortened
 
 _SEVERAL = "contexts"
 """The name of its first argument by which a function says that it takes several contexts at once."""
+_SEED = "seed"
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,23 @@ class FunctionSystem(System):
         call = self.call or _imported(self.function)
         if inspect.iscoroutinefunction(call):
             raise BackendError(f"{self} is async; name a plain function, which may call asyncio.run.")
-        yield _Called(call, _arguments(call))
+        yield _Called(call, self._arguments(call))
+
+    def _arguments(self, call: Callable[..., Any]) -> tuple[str, ...]:
+        """What it can be given; nobody is asked with a function that takes no context."""
+        try:
+            signature = inspect.signature(call)
+        except (TypeError, ValueError):  # some written in C do not say
+            return ()
+        arguments = tuple(signature.parameters)
+        try:
+            signature.bind([], **({_SEED: 0} if _SEED in arguments[1:] else {}))
+        except TypeError as wrong:
+            raise BackendError(
+                f"{self} cannot be called with a context alone: {printable(str(wrong))}. A function takes "
+                f"one argument, and {_SEED} if it likes."
+            ) from None
+        return arguments
 
 
 def _imported(text: str) -> Callable[..., Any]:
@@ -112,20 +129,13 @@ def _look_in(folder: Path) -> None:
         sys.path.insert(0, str(folder))
 
 
-def _arguments(call: Callable[..., Any]) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(call).parameters)
-    except (TypeError, ValueError):  # some written in C do not say
-        return ()
-
-
 class _Called:
     """The function at work."""
 
     def __init__(self, call: Callable[..., Any], arguments: Sequence[str]) -> None:
         self._call = call
         self._takes_several = tuple(arguments[:1]) == (_SEVERAL,)
-        self._takes_seed = "seed" in arguments[1:]
+        self._takes_seed = _SEED in arguments[1:]
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
         """One call for each, or one for all of them."""

@@ -1,21 +1,42 @@
 """A model on this machine as a system: a folder, an asset, or a name on the hub; causal or seq2seq."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from dialoscope.backends.base import Generation
 from dialoscope.backends.language_model import Dtype, TransformerLanguageModel
 from dialoscope.backends.models import Model, fingerprint, found_model
 from dialoscope.errors import BackendError, MissingExtra
+from dialoscope.printable import printable
 from dialoscope.systems.base import NoAnswer, Question, System
 from dialoscope.systems.texts import as_reply
 
 if TYPE_CHECKING:
     from dialoscope.systems._torch_seq2seq import Seq2seqWriter
+
+_ENCODERS = frozenset(
+    {
+        "albert",
+        "bert",
+        "camembert",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "electra",
+        "modernbert",
+        "mpnet",
+        "roberta",
+        "xlm-roberta",
+    }
+)
+"""Kinds of models that read a text from both sides, unless they say that they are decoders."""
+_WRITES = re.compile("CausalLM|LMHead|ConditionalGeneration|Model$")
+"""In the names of classes that write; what ends so is a model without a head, which may share its own."""
 
 Form = Literal["auto", "names", "lines"]
 Written = Callable[[Sequence[str], Generation], list[list[str]]]
@@ -108,6 +129,7 @@ class ModelSystem(System):
             writer = _seq2seq(self, found, self.device, self.fingerprint)
             yield _Writing(self, writer.write, self.form == "names")
         else:
+            _refuse_reader(self.model, found.config)
             causal = TransformerLanguageModel(self.model, self.revision, self.dtype, device=self.device)
             yield _Writing(self, causal.generate, self.form != "lines")
 
@@ -140,6 +162,19 @@ def prompt(context: Sequence[str], *, has_names: bool) -> str:
     names = ("B", "A")
     lines = [f"{names[(len(turns) - place) % 2]}: {turn}\n" for place, turn in enumerate(turns)]
     return "".join([*lines, "B:"])
+
+
+def _refuse_reader(name: str, config: Mapping[str, Any]) -> None:
+    """Say of an encoder or a classifier that it cannot reply."""
+    named = config.get("architectures")
+    classes = [str(one) for one in named] if isinstance(named, list) else []
+    reads_on = config.get("model_type") in _ENCODERS and not config.get("is_decoder")
+    if reads_on or (classes and not any(map(_WRITES.search, classes))):
+        what = f" but {printable(', '.join(classes))}" if classes else ""
+        raise BackendError(
+            f"{printable(name)} is no causal or seq2seq model{what}, and cannot write a reply. Name one that "
+            "can, such as smollm2."
+        )
 
 
 @lru_cache(maxsize=1)

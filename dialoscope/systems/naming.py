@@ -78,6 +78,10 @@ def _known(chosen: Any) -> list[str]:  # noqa: ANN401
     ]
 
 
+def _listed(known: list[str]) -> str:
+    return f"these: {', '.join(known)}" if known else "none"
+
+
 def _split(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, str]]:  # noqa: ANN401
     """The name, and the settings behind it; a comma that no setting follows belongs to what is before it."""
     known = _known(chosen)
@@ -91,7 +95,7 @@ def _split(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, s
             settings[found[1]] = found[2].strip()
         elif found and is_strict:
             near = difflib.get_close_matches(found[1], known, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(known)}."
+            hint = f"Did you mean '{near[0]}'?" if near else f"It has {_listed(known)}."
             raise BackendError(f"A system of the kind {chosen.name} has no setting '{found[1]}'. {hint}")
         elif settings:
             last = next(reversed(settings))

@@ -139,6 +139,21 @@ def test_what_is_no_function_is_refused(file, name, message):
         ds.system(f"{file}:{name}").reply([("a",)])
 
 
+def test_a_function_that_takes_no_context_is_refused_before_anything_is_asked():
+    def none():
+        return "x"
+
+    def two(context, user):
+        return "x"
+
+    message = r"none cannot be called with a context alone: too many positional arguments\. A function takes "
+    with pytest.raises(BackendError, match=message + "one argument, and seed if it likes"):
+        ds.respond([["a"]], none)
+    with pytest.raises(BackendError, match="context alone: missing a required argument: 'user'"):
+        ds.respond([["a"]], two)
+    assert ds.respond([["a"]], lambda context, *, seed, mood="": f"{seed}").rows[0]["response"] == "0"
+
+
 def test_what_cannot_be_imported_is_refused(file, tmp_path):
     with pytest.raises(BackendError, match=r"There is no file .*none\.py"):
         ds.system(f"{tmp_path}/none.py:reply").reply([("a",)])

@@ -181,6 +181,38 @@ def test_without_torch_the_message_says_what_to_install(seq2seq, monkeypatch):
         ds.system(str(seq2seq("t5"))).reply([("Hi",)])
 
 
+@pytest.mark.parametrize(
+    ("told", "what"),
+    [
+        ({"model_type": "bert", "architectures": ["BertModel"]}, " but BertModel"),
+        (
+            {"architectures": ["LlamaForSequence\x1bClassification"]},
+            r" but LlamaForSequence\\x1bClassification",
+        ),
+        ({"model_type": "roberta", "architectures": None}, ""),
+    ],
+)
+def test_a_model_that_only_reads_is_refused_before_it_is_loaded(causal, tmp_path, told, what):
+    folder = shutil.copytree(causal, tmp_path / "reader")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **told}))
+    with pytest.raises(
+        BackendError, match=f"reader is no causal or seq2seq model{what}, and cannot write a reply. Name one"
+    ):
+        ds.system(str(folder)).reply([("Hi",)])
+
+
+@pytest.mark.parametrize("classes", [None, "odd", ["LlamaModel"], ["GPT2LMHeadModel"]])
+def test_a_model_that_may_write_is_tried(causal, tmp_path, classes):
+    folder = shutil.copytree(causal, tmp_path / "writer")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "architectures": classes}))
+    if classes == "odd":
+        module._refuse_reader("odd", {"architectures": classes})
+    else:
+        assert ds.system(f"{folder},max_tokens=2").reply([("Hi",)])
+
+
 @pytest.mark.assets
 def test_the_default_model_answers(smollm2):
     found = ds.respond(
