@@ -39,6 +39,8 @@ LAYERS = [
 HEAVY = {
     "torch",
     "transformers",
+    "lemminflect",
+    "peft",
     "ray",
     "starlette",
     "fastapi",
