@@ -20,10 +20,16 @@ TABLE = "dialoscope metrics --markdown"
 
 def main() -> None:
     """Rewrite every document."""
-    pages = (ROOT / "docs" / "audit.md", ROOT / "README.md")
-    for path in [*sorted((ROOT / "docs" / "metrics").glob("*.md")), *pages]:
+    for path in pages():
         text = path.read_text(encoding="utf-8")
         path.write_text(renewed(text), encoding="utf-8")
+
+
+def pages() -> list[Path]:
+    """The documents that show what commands print."""
+    docs = ROOT / "docs"
+    verbs = (docs / f"{name}.md" for name in ("audit", "augment", "respond"))
+    return [*sorted((docs / "metrics").glob("*.md")), *verbs, ROOT / "README.md"]
 
 
 def renewed(text: str) -> str:

@@ -39,6 +39,12 @@ def test_what_a_document_shows_is_what_its_commands_print(path, request):
     assert "```\n$ " in text or documents.DEMO in text or documents.TABLE in text
 
 
+def test_whatever_shows_a_command_is_renewed():
+    shown = [path for path in (ROOT / "docs").rglob("*.md") if "```\n$ " in path.read_text(encoding="utf-8")]
+    assert set(shown) <= set(documents.pages())
+    assert all(path.exists() for path in documents.pages())
+
+
 def test_the_demo_is_the_command_of_the_readme():
     assert documents.DEMO in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert documents.DEMO in (ROOT / "README.md").read_text(encoding="utf-8")
