@@ -13,12 +13,13 @@ import numpy as np
 from dialoscope.auditing.curve import SURE, Curve, Point
 from dialoscope.auditing.report import Audit
 from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, lint
-from dialoscope.metrics import Metric
+from dialoscope.metrics import Metric, suite
 from dialoscope.metrics import metrics as read_metrics
 from dialoscope.perturbation import PERTURBATIONS, RATIOS, REAL, Perturbed, Plan, RealReplies
 from dialoscope.records import Example
 from dialoscope.results import Result
 from dialoscope.scoring import evaluate
+from dialoscope.scoring.needs import Needs
 
 ROUNDING = 1e-6
 """How far apart two values of one run may be though nothing differs: less than from one run to another."""
@@ -58,10 +59,12 @@ def audit(
         progress: Told how many bytes more have been read.
     """
     plan = Plan(perturbations, ratios, seed, against)
-    _refuse_unknown(metrics)
+    named = _named(metrics)
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     made = Perturbed.of(source, plan, log)
+    if lacking == "stop" or (lacking is None and metrics is not None):
+        _refuse_lacks(named, made.real)
     base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
     scored = evaluate(made, metrics, on=on, lacking=lacking, real=real, fit_on=base, seed=seed)
     warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
@@ -78,11 +81,20 @@ class Chance(NamedTuple):
     draws: int
 
 
-def _refuse_unknown(metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None) -> None:
-    """Say that there is no such metric before anything is read."""
-    for one in [metrics] if isinstance(metrics, (str, Metric)) else metrics or ():
-        if isinstance(one, str):
-            read_metrics(one)
+def _named(metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None) -> list[Metric[Any]]:
+    """The metrics themselves, so that it is told before anything is read where there is no such one."""
+    given = suite("lexical") if metrics is None else metrics
+    every = [given] if isinstance(given, (str, Metric)) else given
+    return [one for each in every for one in (read_metrics(each) if isinstance(each, str) else [each])]
+
+
+def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
+    """Say what replies lack by how many of the data do, not of all their copies."""
+    needs = Needs([one for one in metrics if isinstance(one, Metric)], "stop")
+    needs.check(
+        [Example(one.id, REAL, one.text, one.context, one.references, one.group) for one in real.replies]
+    )
+    needs.raise_lacks()
 
 
 def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
