@@ -120,10 +120,9 @@ def refuse_taken(path: Path, *, overwrite: bool) -> None:
 
 
 def rows_of(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any]]:
-    """The query's own row and those of its variants; none where it has no variant."""
-    if variants:
-        yield _row(query, 0, Variant(query.text, ORIGINAL, 1.0))
-        yield from (_row(query, place, variant) for place, variant in enumerate(variants, 1))
+    """The query's own row and those of its variants."""
+    yield _row(query, 0, Variant(query.text, ORIGINAL, 1.0))
+    yield from (_row(query, place, variant) for place, variant in enumerate(variants, 1))
 
 
 def _row(query: Query, place: int, variant: Variant) -> dict[str, Any]:
