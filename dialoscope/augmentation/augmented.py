@@ -1,6 +1,5 @@
 """What augmenting made: rows to ask a system with, and what could not be made."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +8,10 @@ from uuid import uuid4
 
 from dialoscope.augmentation.queries import Query
 from dialoscope.augmentation.selection import Variant
+from dialoscope.data.jsonl import as_line
 from dialoscope.data.problems import counted
 from dialoscope.errors import DataError
 from dialoscope.printable import printable
-from dialoscope.surrogates import without_surrogates
 
 ORIGINAL = "original"
 
@@ -69,9 +68,7 @@ class Augmented:
 
     def jsonl(self) -> str:
         """The rows as text, one a line."""
-        return "".join(
-            without_surrogates(json.dumps(row, ensure_ascii=False, default=str)) + "\n" for row in self.rows
-        )
+        return "".join(as_line(row).decode() for row in self.rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the rows into a file, which is there whole or not at all."""

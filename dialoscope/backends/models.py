@@ -56,7 +56,7 @@ def found_model(model: str, revision: str = "main") -> Model:
     folder = model_folder(model, revision)
     if not (folder / ADAPTER).is_file():
         return Model(folder)
-    base = model_folder(base_name(folder))
+    base = model_folder(base_name(folder), base_revision(folder))
     if (base / ADAPTER).is_file():
         raise BackendError(f"{folder} was trained on top of {base}, which is an adapter itself.")
     return Model(base, folder)
@@ -68,6 +68,11 @@ def base_name(adapter: Path) -> str:
     if not found or not isinstance(found, str):
         raise BackendError(f"{adapter / ADAPTER} does not name the model that it belongs to.")
     return found
+
+
+def base_revision(adapter: Path) -> str:
+    """Of the model below, on the hub."""
+    return str(configuration(adapter, ADAPTER).get("revision") or "main")
 
 
 def model_folder(model: str, revision: str = "main") -> Path:
@@ -92,7 +97,7 @@ def fingerprint(model: str, revision: str = "main") -> str:
     if not (folder / ADAPTER).is_file():
         return own
     found_model(model, revision)  # an adapter of an adapter is refused, and so is one of itself
-    return sha256(f"{own} on {fingerprint(base_name(folder))}".encode()).hexdigest()
+    return sha256(f"{own} on {fingerprint(base_name(folder), base_revision(folder))}".encode()).hexdigest()
 
 
 def configuration(folder: Path, name: str = "config.json") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dialoscope.data.cells import Cells, read_texts
 from dialoscope.data.dialogues import EVERYBODY, read_dialogue
 from dialoscope.data.layout import Layout
-from dialoscope.data.names import ERROR, Names, listed
+from dialoscope.data.names import COLUMNS, ERROR, Names, listed
 from dialoscope.data.opening import Empty, is_empty
 from dialoscope.data.problems import BadRow, Problem, ReadLog, counted
 from dialoscope.data.replies import Replies, read
@@ -144,12 +144,11 @@ def _dialogue(
 def _others(cells: Cells, layout: Layout) -> dict[str, object]:
     """What goes along: all but what has a place of its own, and what is said by or of another system."""
     names = layout.names
-    own = (names.id, names.context, names.group, names.turns, names.queries, names.references)
-    foreign = (names.system, names.response, names.responses, names.ratings, ERROR)
+    taken = {ERROR, *COLUMNS, *(getattr(names, column) for column in COLUMNS)}
     kept = {
         column: value
         for column, value in cells.items()
-        if column not in (*own, *foreign) and not names.holds_rating(column)
+        if column not in taken and not names.holds_rating(column)
     }
     return {**_references(layout.references(cells)), **kept}
 

@@ -1,12 +1,14 @@
 """JSON, one object a line."""
 
 import json
-from collections.abc import Iterator
-from typing import BinaryIO
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 from dialoscope.data.cells import Cells, kind
 from dialoscope.data.lines import not_utf8, read_lines
 from dialoscope.data.problems import BadRow
+from dialoscope.surrogates import without_surrogates
 
 _INT_DIGITS = 4300
 """Digits that Python turns into an integer; it refuses more because that takes quadratic time."""
@@ -63,3 +65,21 @@ def _integer(digits: str) -> int | float:
 
 _DECODER = json.JSONDecoder()
 _LENIENT_DECODER = json.JSONDecoder(parse_int=_integer)
+
+
+def as_line(row: Mapping[str, Any]) -> bytes:
+    """A row as a line of JSON, whatever its texts and numbers are."""
+    try:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
+    except ValueError:
+        text = json.dumps(defined(row), ensure_ascii=False, default=str)
+    return without_surrogates(text).encode() + b"\n"
+
+
+def defined(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+    """The same with null for numbers that JSON cannot write."""
+    if isinstance(value, Mapping):
+        return {key: defined(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [defined(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dialoscope.assets.lock import lock
+from dialoscope.data.jsonl import as_line, defined
 from dialoscope.errors import TrainingError
 
 SPEC, HISTORY, CARD = "spec.json", "history.jsonl", "card.md"
@@ -165,7 +166,7 @@ class Checkpoint:
 
     @property
     def hash(self) -> str:
-        """Of the files that make its numbers."""
+        """Of its weights."""
         found = sha256()
         for file in sorted(self.folder.glob("*.safetensors")):
             found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -190,11 +191,11 @@ def finish(
 ) -> Checkpoint:
     """Write what tells of a training beside its weights; spec.json last, which makes it finished."""
     folder = place.folder
-    (folder / HISTORY).write_text("".join(json.dumps(one) + "\n" for one in history), encoding="utf-8")
+    (folder / HISTORY).write_text("".join(as_line(one).decode() for one in history), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
     found = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, {}).hash})
     fresh = place.fresh(folder / SPEC)
-    fresh.write_text(json.dumps(found.spec, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    fresh.write_text(json.dumps(defined(found.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     place.settle(folder / SPEC)
     shutil.rmtree(place.work)
     return found

@@ -14,20 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from dialoscope.learn.corpus import Turns
 from dialoscope.learn.styles import spaced, tidied
 
 LABELS = ENTAILMENT, NEUTRAL, CONTRADICTION = ("entailment", "neutral", "contradiction")
 
 
 class LabelledPair(NamedTuple):
-    """Two utterances of one speaker, and what the first says of the second."""
+    """Two texts, and what the first says of the second."""
 
     premise: str
     hypothesis: str
     label: str
-
-
-Turns = tuple[str, ...]
 
 
 def made_pairs(dialogues: Iterable[Turns], most: int, seed: int = 0) -> list[LabelledPair]:

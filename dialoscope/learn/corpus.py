@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from dialoscope.backends.dialogues import is_asset, said
 from dialoscope.errors import TrainingError
 from dialoscope.records import Example
-from dialoscope.systems.dialogues import is_asset, said
 
 Turns = tuple[str, ...]
 
@@ -44,7 +44,7 @@ class Split:
     tests: dict[str, tuple[Turns, ...]]
     """By the name of the file."""
     removed: int
-    """Dialogues that were left out of training because they also stand in validation or test."""
+    """Dialogues that were left out because they also stand in what is kept apart."""
 
     @property
     def hash(self) -> str:
@@ -70,13 +70,15 @@ def split(
         chosen = tuple(turns for turns in every if share_of("\n".join(turns)) < validation)
         taken = set(chosen)
         every = [turns for turns in every if turns not in taken]
-    apart = {words_of(turns) for turns in (*chosen, *others)}
+    kept_out = {words_of(turns) for turns in others}
+    clear = tuple(turns for turns in chosen if words_of(turns) not in kept_out)
+    apart = kept_out | {words_of(turns) for turns in clear}
     train = tuple(turns for turns in every if words_of(turns) not in apart)
-    if not train or not chosen:
+    if not train or not clear:
         raise TrainingError(
-            f"There are {len(train)} dialogues to learn from and {len(chosen)} to choose by; both are needed."
+            f"There are {len(train)} dialogues to learn from and {len(clear)} to choose by; both are needed."
         )
-    return Split(train, chosen, tested, len(every) - len(train))
+    return Split(train, clear, tested, len(every) + len(chosen) - len(train) - len(clear))
 
 
 def titles_of(names: Iterable[str], *taken: str) -> dict[str, str]:

@@ -55,7 +55,7 @@ class PairSplit:
     validation: tuple[LabelledPair, ...]
     tests: dict[str, tuple[LabelledPair, ...]]
     removed: int
-    """Pairs left out of training because they also stand in validation or test."""
+    """Pairs left out because they also stand in what is kept apart."""
 
     @property
     def hash(self) -> str:
@@ -86,14 +86,16 @@ def split_pairs(
     from_dialogues = _made(made_from, made, seed)
     train += from_dialogues.train
     validation += from_dialogues.validation
-    apart = {pair[:2] for part in (validation, *tested.values()) for pair in part}
+    kept_out = {pair[:2] for part in tested.values() for pair in part}
+    clear = tuple(pair for pair in validation if pair[:2] not in kept_out)
+    apart = kept_out | {pair[:2] for pair in clear}
     kept = tuple(pair for pair in train if pair[:2] not in apart)
-    if not kept or not validation:
+    if not kept or not clear:
         raise TrainingError(
-            f"There are {len(kept)} pairs to learn from and {len(validation)} to choose by; both are needed. "
+            f"There are {len(kept)} pairs to learn from and {len(clear)} to choose by; both are needed. "
             "Keep some of a file apart: FILE:validation=0.1."
         )
-    return PairSplit(kept, tuple(validation), tested, len(train) - len(kept))
+    return PairSplit(kept, clear, tested, len(train) + len(validation) - len(kept) - len(clear))
 
 
 class _Parts(NamedTuple):

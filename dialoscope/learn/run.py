@@ -46,7 +46,7 @@ def train_lm(
     found = split(_names(data), kept, _names(tests), _names(avoid))
     notice(
         f"{len(found.train):,} dialogues to learn from, {len(found.validation):,} to choose by; "
-        f"{found.removed:,} were left out of training because they also stand in what is kept apart."
+        f"{found.removed:,} were left out because they also stand in what is kept apart."
     )
     side = _side()
 
@@ -90,7 +90,7 @@ def train_nli(
     found = split_pairs(_names(data), _names(tests), _names(dialogues), recipe.made, recipe.seed)
     notice(
         f"{len(found.train):,} pairs to learn from, {len(found.validation):,} to choose by; "
-        f"{found.removed:,} were left out of training because they also stand in what is kept apart."
+        f"{found.removed:,} were left out because they also stand in what is kept apart."
     )
     side = _side()
 
@@ -146,7 +146,7 @@ def _data(names: Sequence[str], content: str, amounts: Mapping[str, int], licenc
 def _made_with(device: str) -> dict[str, str]:
     from importlib.metadata import version
 
-    packages = {name: version(name) for name in ("torch", "transformers", "peft")}
+    packages = {name: version(name) for name in ("dialoscope", "torch", "transformers", "peft")}
     return {
         "command": shlex.join(["dialoscope", *sys.argv[1:]]),
         "device": device,

@@ -116,10 +116,11 @@ def _module(place: str) -> ModuleType:
     if not path.is_file():
         raise BackendError(f"There is no file {printable(place)}.")
     _look_in(path.resolve().parent)
-    spec = util.spec_from_file_location(path.stem, path)
+    spec = util.spec_from_file_location(f"dialoscope_system_{path.stem}", path)  # hides no other module
     if spec is None or spec.loader is None:
         raise BackendError(f"{printable(place)} cannot be imported.")  # pragma: no cover - a .py file can
     module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
@@ -149,7 +150,9 @@ class _Called:
     def _together(self, questions: Sequence[Question]) -> list[str | NoAnswer]:
         contexts = [list(question.context) for question in questions]
         found = self._called(contexts, [question.seed for question in questions])
-        if not isinstance(found, NoAnswer) and not isinstance(found, (list, tuple)):
+        if isinstance(found, NoAnswer) and len(questions) > 1:  # one by one, to see whose fault it is
+            return [answer for question in questions for answer in self._together([question])]
+        if not isinstance(found, (NoAnswer, list, tuple)):
             found = NoAnswer(f"the function returned {kind(found)} where a list of replies is due")
         elif not isinstance(found, NoAnswer) and len(found) != len(questions):
             found = NoAnswer(f"the function returned {len(found)} replies to {len(questions)} contexts")

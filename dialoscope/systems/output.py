@@ -1,7 +1,6 @@
 """The replies as a file, and the record beside it that says how they came about."""
 
 import json
-import math
 import os
 import platform
 import shlex
@@ -19,7 +18,6 @@ from dialoscope.assets import cache_folder
 from dialoscope.assets.lock import lock
 from dialoscope.errors import RunError
 from dialoscope.printable import printable
-from dialoscope.surrogates import without_surrogates
 from dialoscope.systems.base import NoAnswer, System
 from dialoscope.systems.journal import (
     Progress,
@@ -122,24 +120,6 @@ class Output:
         write_atomically(self.record, [json.dumps(kept, indent=1).encode() + b"\n"])
         write_atomically(self.path, lines)
         self.journal.unlink(missing_ok=True)
-
-
-def as_line(row: Mapping[str, Any]) -> bytes:
-    """A row of the output."""
-    try:
-        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
-    except ValueError:
-        text = json.dumps(_defined(row), ensure_ascii=False, default=str)
-    return without_surrogates(text).encode() + b"\n"
-
-
-def _defined(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
-    """The same with null for numbers that JSON cannot write."""
-    if isinstance(value, Mapping):
-        return {key: _defined(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_defined(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def session(system: System, asked: int) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from dialoscope.backends.dialogues import hash_of_corpus, is_asset, said
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.dialogues import hash_of_corpus, is_asset, said
 from dialoscope.systems.nearest import Nearest, ranked
 from dialoscope.systems.texts import as_reply
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dialoscope.data.canonical import canonical
 from dialoscope.data.contexts import ContextRow, Contexts
+from dialoscope.data.jsonl import as_line
 from dialoscope.data.source import STANDARD_INPUT
 from dialoscope.errors import BackendError, RunError
 from dialoscope.printable import printable
@@ -18,7 +19,7 @@ from dialoscope.systems.asking import ask
 from dialoscope.systems.base import NoAnswer, Question, System
 from dialoscope.systems.journal import Answers, Progress, opened
 from dialoscope.systems.naming import system as named
-from dialoscope.systems.output import Output, as_line, kept, session
+from dialoscope.systems.output import Output, kept, session
 
 _ERRORS_SHOWN = 3
 

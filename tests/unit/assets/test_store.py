@@ -156,7 +156,7 @@ def test_unknown_names_are_told_with_a_guess():
 
 
 def test_suites_are_what_they_say():
-    assert assets.suite("default") == ["smollm2", "minilm", "mpnet", "glove-50d", "wordnet", "nli"]
+    assert assets.suite("default") == ["smollm2", "minilm", "mpnet", "glove-50d", "wordnet", "spacy-tagger", "nli"]
     assert assets.suite("data") == ["snli", "chitchat"]
 
 

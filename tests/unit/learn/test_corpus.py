@@ -141,3 +141,14 @@ def test_styles_change_how_words_are_written(style, turn, wanted):
     assert style(turn) == wanted
     assert style(style(turn)) == style(turn)
     assert words_of((tidied(style(turn)),)) == words_of((tidied(turn),))
+
+
+def test_what_is_tested_on_is_not_chosen_by_either(rows):
+    every = talks(60)
+    data, test = written(rows, every, "a.jsonl"), written(rows, every[:30], "test.jsonl")
+    found = split([data], 0.3, [test])
+    tested = {words_of(tuple(turns)) for turns in every[:30]}
+    assert found.validation
+    assert not tested & {words_of(turns) for turns in (*found.train, *found.validation)}
+    assert found.removed == 30
+    assert len(found.train) + len(found.validation) == 30

@@ -136,3 +136,9 @@ def test_contexts_can_be_in_memory(rows):
         ds.Contexts.of([7])
     with pytest.raises(DataError, match="contexts:1: the context is empty"):
         ds.Contexts.of([[]])
+
+
+def test_what_another_system_said_does_not_come_along_under_a_name_that_was_mapped_away(rows):
+    path = rows([{"context": "Hi", "reply": "new", "response": "old", "references": ["a"], "note": 1}])
+    (row,) = ds.read_contexts(path, columns={"response": "reply"}).rows
+    assert row.others == {"references": ["a"], "note": 1}

@@ -168,3 +168,22 @@ def test_what_cannot_be_imported_is_refused(file, tmp_path):
         ds.system(f"{broken}:reply").reply([("a",)])
     with pytest.raises(BackendError, match="'nothing' names no function; write module:function or"):
         ds.FunctionSystem("nothing")
+
+
+def test_a_file_may_hold_what_looks_for_its_own_module(tmp_path):
+    path = tmp_path / "typed.py"
+    path.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n"
+        "@dataclass\nclass Bot:\n    word: str = 'yes'\n\ndef reply(context):\n    return Bot().word\n"
+    )
+    with ds.system(f"{path}:reply").opened() as session:
+        assert list(session.answers([Question("1", ("hi",))])) == ["yes"]
+
+
+def test_of_several_contexts_only_those_fail_that_are_at_fault():
+    def picky(contexts):
+        if ["bad"] in contexts:
+            raise ValueError("no")
+        return [context[-1] for context in contexts]
+
+    assert said(picky, "a", "bad", "b") == ["a", NoAnswer("ValueError: no"), "b"]
