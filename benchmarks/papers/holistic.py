@@ -479,7 +479,7 @@ def table_of_models(models: Models) -> str:
     """Which weights these numbers are from."""
     every: dict[str, Backend] = {**models.lms, **models.nlis}
     return markdown(
-        ["model", "SHA-256 begins"], [[name, one.fingerprint[:12]] for name, one in every.items()]
+        ["model", "fingerprint begins"], [[name, one.fingerprint[:12]] for name, one in every.items()]
     )
 
 
