@@ -43,7 +43,7 @@ JUDGED = DIALOG
 JUDGED_COHERENCE = "coherence"
 """As the paper defines it: the mean over the reply's tokens, normalised."""
 JUDGED_FLUENCY = "fluency, sum"
-"""The sum, since the mean of an untuned model does not follow people on these replies; both are shown."""
+"""The sum: of an untuned model the mean was known not to follow people on these replies. Both are shown."""
 JUDGED_OVER = "last"
 """As the authors' code does it; the paper's text says the mean, which is shown."""
 
