@@ -451,7 +451,7 @@ _SMOLLM2_CHAT = Asset(
     name="smollm2-chat",
     kind="language model",
     about="SmolLM2 with an adapter trained on chit-chat and film dialogues",
-    licence="data MIT and not stated",
+    licence="data MIT; no licence known for film scripts",
     files=(
         File(
             "adapter_config.json", 7_839, "a9f7241ca73f7302cb7808739842b5146c9a323ab17fa531cffe2971e20dc1dc"
@@ -465,6 +465,7 @@ _SMOLLM2_CHAT = Asset(
         File("spec.json", 1_303, "db82bfef67cf2c3efce5164db617c5239017ced8504e511245ed9afe8ab65c4c"),
     ),
     sources=(),
+    suites=("default",),
     base="smollm2",
 )
 

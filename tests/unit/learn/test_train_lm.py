@@ -259,10 +259,7 @@ def test_duplicates_between_parts_are_counted(tiny, rows, tmp_path, capsys):
     )
     assert found.spec["data"]["removed"] == 8
     assert found.spec["data"]["training"] == 29 - 8
-    assert (
-        "8 were left out because they also stand in what is kept apart."
-        in capsys.readouterr().err
-    )
+    assert "8 were left out because they also stand in what is kept apart." in capsys.readouterr().err
     assert set(found.spec["after"]) == {"perplexity, validation", "perplexity, b"}
 
 
