@@ -51,6 +51,8 @@ def test_every_option_of_a_language_model_is_a_setting(cli, dialogues, tiny, tmp
         "learning_rate": 0.01,
         "batch": 100,
         "patience": 2,
+        "dropout": 0.1,
+        "max_tokens": 40,
         "begin": 0.5,
         "restyle": 0.1,
         "seed": 7,
@@ -60,12 +62,14 @@ def test_every_option_of_a_language_model_is_a_setting(cli, dialogues, tiny, tmp
     options = [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", value)]
     kept = dialogues.with_name("kept.jsonl")
     kept.write_text(json.dumps({"id": "1", "turns": ["any", "thing"]}) + "\n")
-    more = ("--validation", kept, "--test", kept, "--avoid", kept)
+    other = dialogues.with_name("other.jsonl")
+    other.write_text(json.dumps({"id": "1", "turns": ["something", "else"]}) + "\n")
+    more = ("--validation", kept, "--test", other, "--avoid", other)
     code, _, err = cli("train", "lm", dialogues, "-o", tmp_path / "x", *options, *more)
     assert code == 0, err
     found = ds.Checkpoint.load(tmp_path / "x")
     assert found.spec["settings"] == ds.LmRecipe(**settings).settings()
-    assert set(found.spec["after"]) == {"perplexity, validation", "perplexity, kept"}
+    assert set(found.spec["after"]) == {"perplexity, validation", "perplexity, other"}
 
 
 def test_a_classifier_is_trained_with_the_defaults_of_its_recipe(cli, pairs, long_reader, tmp_path):  # noqa: F811
@@ -86,6 +90,8 @@ def test_every_option_of_a_classifier_is_a_setting(cli, pairs, dialogues, long_r
         "learning_rate": 0.01,
         "batch": 9,
         "patience": 2,
+        "dropout": 0.1,
+        "max_tokens": 40,
         "made": 30,
         "seed": 7,
         "minutes": 5.0,
