@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from dialoscope.augmentation.queries import Query
 from dialoscope.augmentation.selection import Variant
 from dialoscope.data.jsonl import as_line
 from dialoscope.data.problems import counted
+from dialoscope.data.writing import write_atomically
 from dialoscope.errors import DataError
 from dialoscope.printable import printable
 
@@ -77,12 +77,7 @@ class Augmented:
         if path.exists() and not path.is_file():  # a pipe or a device, which a file must not replace
             path.write_text(self.jsonl(), encoding="utf-8")
             return
-        beside = path.with_name(f".{path.name[:100]}.{uuid4().hex}")
-        try:
-            beside.write_text(self.jsonl(), encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+        write_atomically(path, map(as_line, self.rows))
 
     def summary(self) -> list[str]:
         """What was made and what could not be, a line each."""

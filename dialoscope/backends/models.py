@@ -88,16 +88,19 @@ def model_folder(model: str, revision: str = "main") -> Path:
 
 def fingerprint(model: str, revision: str = "main") -> str:
     """A hash of everything that can change a number: of an adapter's files and of the model below them."""
+    if model in assets.ASSETS and not _is_folder(model):  # known without fetching anything
+        own = assets.fingerprint(check_kind(model, "model", *_MODEL_KINDS))
+        return _joined(own, fingerprint(base)) if (base := assets.ASSETS[model].base) else own
     folder = model_folder(model, revision)
-    own = (
-        assets.fingerprint(model)
-        if model in assets.ASSETS and not _is_folder(model)
-        else content_hash(_relevant(folder))
-    )
+    own = content_hash(_relevant(folder))
     if not (folder / ADAPTER).is_file():
         return own
     found_model(model, revision)  # an adapter of an adapter is refused, and so is one of itself
-    return sha256(f"{own} on {fingerprint(base_name(folder), base_revision(folder))}".encode()).hexdigest()
+    return _joined(own, fingerprint(base_name(folder), base_revision(folder)))
+
+
+def _joined(adapter: str, base: str) -> str:
+    return sha256(f"{adapter} on {base}".encode()).hexdigest()
 
 
 def configuration(folder: Path, name: str = "config.json") -> dict[str, Any]:

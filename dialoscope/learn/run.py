@@ -12,8 +12,8 @@ from dialoscope.backends.models import fingerprint
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.card import card_of
 from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
-from dialoscope.learn.corpus import split, titles_of
-from dialoscope.learn.pairs import split_pairs
+from dialoscope.learn.corpus import Split, split, titles_of
+from dialoscope.learn.pairs import PairSplit, split_pairs
 from dialoscope.learn.recipe import LmRecipe, NliRecipe, Recipe
 from dialoscope.progress import notice
 
@@ -44,10 +44,7 @@ def train_lm(
     recipe = recipe or LmRecipe()
     kept = validation if isinstance(validation, float | int) else str(validation)
     found = split(_names(data), kept, _names(tests), _names(avoid))
-    notice(
-        f"{len(found.train):,} dialogues to learn from, {len(found.validation):,} to choose by; "
-        f"{found.removed:,} were left out because they also stand in what is kept apart."
-    )
+    data_told = _data(_names(data), found, "dialogues", licence)
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
@@ -58,8 +55,6 @@ def train_lm(
         }
         return {f"perplexity, {name}": task.perplexity(part) for name, part in parts.items()}
 
-    amounts = {"training": len(found.train), "validation": len(found.validation), "removed": found.removed}
-    data_told = _data(_names(data), found.hash, amounts, licence)
     return _trained(
         recipe, Path(folder), data_told, lambda: side.DialogueTask(recipe, found), figures, save_every
     )
@@ -88,18 +83,13 @@ def train_nli(
     """
     recipe = recipe or NliRecipe()
     found = split_pairs(_names(data), _names(tests), _names(dialogues), recipe.made, recipe.seed)
-    notice(
-        f"{len(found.train):,} pairs to learn from, {len(found.validation):,} to choose by; "
-        f"{found.removed:,} were left out because they also stand in what is kept apart."
-    )
+    data_told = _data([*_names(data), *_names(dialogues)], found, "pairs", licence)
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         parts = {"validation": found.validation, **found.tests}
         return {f"accuracy, {name}": task.accuracy(part) for name, part in parts.items()}
 
-    amounts = {"training": len(found.train), "validation": len(found.validation), "removed": found.removed}
-    data_told = _data([*_names(data), *_names(dialogues)], found.hash, amounts, licence)
     return _trained(
         recipe, Path(folder), data_told, lambda: side.PairTask(recipe, found), figures, save_every
     )
@@ -139,8 +129,20 @@ def _tell(when: str, figures: Mapping[str, float]) -> None:
     notice(f"{when}: " + "; ".join(f"{name} {value:.4g}" for name, value in figures.items()) + ".")
 
 
-def _data(names: Sequence[str], content: str, amounts: Mapping[str, int], licence: str) -> dict[str, Any]:
-    return {"files": [Path(name).name for name in names], "sha256": content, **amounts, "licence": licence}
+def _data(names: Sequence[str], found: Split | PairSplit, what: str, licence: str) -> dict[str, Any]:
+    """What is learned from, for the card; how much it is, is told."""
+    notice(
+        f"{len(found.train):,} {what} to learn from, {len(found.validation):,} to choose by; "
+        f"{found.removed:,} were left out because they also stand in what is kept apart."
+    )
+    return {
+        "files": [Path(name).name for name in names],
+        "sha256": found.hash,
+        "training": len(found.train),
+        "validation": len(found.validation),
+        "removed": found.removed,
+        "licence": licence,
+    }
 
 
 def _made_with(device: str) -> dict[str, str]:

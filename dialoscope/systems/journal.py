@@ -6,13 +6,14 @@ one for each answer, written in one go when it comes. A line that was cut off co
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from dialoscope.data.writing import write_atomically
 from dialoscope.errors import RunError
 from dialoscope.printable import printable
 from dialoscope.systems.base import NoAnswer
@@ -113,19 +114,6 @@ def refuse_another(path: Path, found: Mapping[str, Any], identity: Mapping[str, 
                 f"{printable(str(path))} belongs to another run: its {name} is {was}, not {now}. Choose "
                 "another name for the output, or begin anew with --overwrite (overwrite=True)."
             )
-
-
-def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
-    """A file that is either whole or not there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("wb") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _create(path: Path, identity: Mapping[str, Any], before: Progress) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from dialoscope.assets import cache_folder
 from dialoscope.assets.lock import lock
+from dialoscope.data.writing import write_atomically
 from dialoscope.errors import RunError
 from dialoscope.printable import printable
 from dialoscope.systems.base import NoAnswer, System
@@ -24,7 +25,6 @@ from dialoscope.systems.journal import (
     journal_of,
     read_journal,
     refuse_another,
-    write_atomically,
 )
 
 FORMAT = "dialoscope replies"

@@ -270,3 +270,12 @@ def test_an_adapter_in_another_format_is_refused(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(BackendError, match="has no weights as safetensors"):
         model_folder(str(tmp_path))
+
+
+def test_the_hash_of_an_asset_is_known_without_fetching_it(monkeypatch):
+    monkeypatch.setattr(assets, "locate", lambda name: pytest.fail("fetched"))
+    hashes = {
+        name: fingerprint(name) for name in ("smollm2", "smollm2-dialog", "smollm2-chat", "mpnet", "nli")
+    }
+    assert len(set(hashes.values())) == len(hashes)
+    assert hashes["nli"] != assets.fingerprint("nli"), "it is also of the model below"

@@ -1,0 +1,19 @@
+"""Files that are there whole or not at all."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import uuid4
+
+
+def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a file beside its place, and put it there once it is on the disk."""
+    beside = path.with_name(f".{path.name[:100]}.{uuid4().hex}")
+    try:
+        with beside.open("wb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
