@@ -90,21 +90,21 @@ class FakeEncoder(_Fake):
 
 @dataclass(frozen=True)
 class FakeClassifier(_Fake):
-    """Entailment is the share of common words, contradiction a `not` on one side alone."""
+    """Common words are half entailed and half right, a `not` on one side alone contradicts."""
 
     name: ClassVar[str] = "fake-classifier"
-    version: ClassVar[int] = 1
-    labels: ClassVar[tuple[str, ...]] = ("entailment", "neutral", "contradiction")
+    version: ClassVar[int] = 2
+    labels: ClassVar[tuple[str, ...]] = ("entailment", "neutral", "contradiction", "right")
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
         """Rows add up to 1."""
-        return np.array([self._row(*pair) for pair in pairs], float).reshape(-1, 3)
+        return np.array([self._row(*pair) for pair in pairs], float).reshape(-1, len(self.labels))
 
-    def _row(self, first: str, second: str) -> tuple[float, float, float]:
+    def _row(self, first: str, second: str) -> tuple[float, float, float, float]:
         one, other = set(first.lower().split()), set(second.lower().split())
-        shared = len(one & other) / max(len(one | other), 1)
         against = 0.5 * (("not" in one) != ("not" in other))
-        return (1 - against) * shared, (1 - against) * (1 - shared), against
+        shared = (1 - against) * len(one & other) / max(len(one | other), 1)
+        return shared / 2, 1 - against - shared, against, shared / 2
 
 
 @dataclass(frozen=True)
