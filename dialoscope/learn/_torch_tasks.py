@@ -15,14 +15,19 @@ from dialoscope.backends.base import Pair
 from dialoscope.errors import TrainingError
 from dialoscope.learn._torch_adapted import Learner
 from dialoscope.learn.contradictions import LABELS, LabelledPair
-from dialoscope.learn.corpus import Split, Turns
+from dialoscope.learn.corpus import Split, Turns, share_of
+from dialoscope.learn.negatives import VERDICTS, Exchange, exchanges, wrong_replies
 from dialoscope.learn.pairs import PairSplit
-from dialoscope.learn.recipe import LmRecipe, NliRecipe
+from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe
 from dialoscope.learn.styles import STYLES
 from dialoscope.surrogates import without_surrogates
 
 _NOTHING = -100
 """Stands where no token is to be foretold."""
+_JUDGED_BY = 4000
+"""How many exchanges a training is judged by."""
+_NO_EPOCH = 2**31
+"""What chance is begun with for these."""
 
 
 class DialogueTask:
@@ -94,28 +99,28 @@ class DialogueTask:
         return off, (targets != _NOTHING).sum()
 
 
-class PairTask:
-    """To tell entailment, neutrality and contradiction apart."""
+class _PairTask:
+    """To tell classes of pairs apart."""
 
-    def __init__(self, recipe: NliRecipe, data: PairSplit) -> None:
-        self.recipe, self.data = recipe, data
-        self.learner = Learner(AutoModelForSequenceClassification, recipe, "SEQ_CLS", LABELS)
+    labels: tuple[str, ...] = LABELS
+
+    def __init__(self, recipe: NliRecipe | CrossRecipe) -> None:
+        self.recipe = recipe
+        self.learner = Learner(AutoModelForSequenceClassification, recipe, "SEQ_CLS", self.labels)
         self.model = self.learner.model
         config = self.learner.files.config
         self._reader = Reader(self.learner.files.folder, config, recipe.max_tokens)
         self._filler = config.get("pad_token_id")
         if self._filler is None:
             raise TrainingError(f"{recipe.model} has no padding token, which a classifier of pairs needs.")
-        self._train = self._read(data.train)
-        self._chosen_by = self._read(data.validation)
 
-    def batches(self, epoch: int) -> Sequence[list["_Item"]]:
+    def _batched(self, learned: Sequence["_Item"], epoch: int) -> Sequence[list["_Item"]]:
         """Pairs in an order of chance, of like length within some thousands."""
         chance = np.random.default_rng([self.recipe.seed, epoch])
-        order, size = chance.permutation(len(self._train)), self.recipe.batch
+        order, size = chance.permutation(len(learned)), self.recipe.batch
         found = []
         for part in np.split(order, range(32 * size, len(order), 32 * size)):
-            items = sorted((self._train[place] for place in part), key=lambda item: len(item.ids))
+            items = sorted((learned[place] for place in part), key=lambda item: len(item.ids))
             found += [items[begin : begin + size] for begin in range(0, len(items), size)]
         return [found[place] for place in chance.permutation(len(found))]
 
@@ -123,30 +128,22 @@ class PairTask:
         """The mean over the pairs of a batch."""
         return cross_entropy(self._logits(batch), self._labels(batch))
 
-    def validated(self) -> float:
-        """The share of pairs that are judged wrongly."""
-        return 1 - self._accuracy(self._chosen_by)
-
-    def accuracy(self, pairs: Sequence[LabelledPair]) -> float:
-        """The share of pairs that are judged rightly."""
-        self.model.eval()
-        with torch.inference_mode():
-            return self._accuracy(self._read(pairs))
-
-    def _accuracy(self, items: Sequence["_Item"]) -> float:
-        right, ordered = 0, sorted(items, key=lambda item: len(item.ids))
-        for begin in range(0, len(ordered), self.recipe.batch):
-            batch = ordered[begin : begin + self.recipe.batch]
-            right += int((self._logits(batch).argmax(1) == self._labels(batch)).sum())
-        return right / len(ordered) if ordered else math.nan
-
     def _read(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
         rows = self._reader.rows([Pair(one.premise, one.hypothesis) for one in pairs], range(len(pairs)))
         by_place = {row.place: row for row in rows}
         return [
-            _Item(by_place[place].ids.tolist(), by_place[place].kinds.tolist(), LABELS.index(pair.label))
+            _Item(by_place[place].ids.tolist(), by_place[place].kinds.tolist(), self.labels.index(pair.label))
             for place, pair in enumerate(pairs)
         ]
+
+    def _judged(self, items: Sequence["_Item"]) -> torch.Tensor:
+        """What the model says of each."""
+        order = sorted(range(len(items)), key=lambda place: len(items[place].ids))
+        found = torch.zeros(len(items), len(self.labels))
+        for begin in range(0, len(order), self.recipe.batch):
+            places = order[begin : begin + self.recipe.batch]
+            found[places] = self._logits([items[place] for place in places]).cpu()
+        return found
 
     def _labels(self, batch: list["_Item"]) -> torch.Tensor:
         return torch.tensor([item.label for item in batch], device=self.learner.device)
@@ -159,6 +156,90 @@ class PairTask:
         with self.learner.half:
             found: torch.Tensor = self.model(**told).logits
         return found.float()
+
+
+class PairTask(_PairTask):
+    """To tell entailment, neutrality and contradiction apart."""
+
+    def __init__(self, recipe: NliRecipe, data: PairSplit) -> None:
+        super().__init__(recipe)
+        self._train = self._read(data.train)
+        self._chosen_by = self._read(data.validation)
+
+    def batches(self, epoch: int) -> Sequence[list["_Item"]]:
+        """The same pairs each time, in another order."""
+        return self._batched(self._train, epoch)
+
+    def validated(self) -> float:
+        """The share of pairs that are judged wrongly."""
+        return 1 - self._accuracy(self._chosen_by)
+
+    def accuracy(self, pairs: Sequence[LabelledPair]) -> float:
+        """The share of pairs that are judged rightly."""
+        self.model.eval()
+        with torch.inference_mode():
+            return self._accuracy(self._read(pairs))
+
+    def _accuracy(self, items: Sequence["_Item"]) -> float:
+        right = self._judged(items).argmax(1) == torch.tensor([item.label for item in items])
+        return float(right.double().mean()) if items else math.nan
+
+
+class ReplyTask(_PairTask):
+    """To tell replies that people gave from others."""
+
+    labels = VERDICTS
+
+    def __init__(self, recipe: CrossRecipe, data: Split) -> None:
+        super().__init__(recipe)
+        self._settings = recipe
+        self._train = exchanges(data.train, recipe.turns)
+        self._chosen_by = self._held(data.validation)
+
+    def batches(self, epoch: int) -> Sequence[list["_Item"]]:
+        """Other exchanges and other wrong replies each time."""
+        recipe = self._settings
+        chance = np.random.default_rng([recipe.seed, epoch, 1])
+        order = chance.permutation(len(self._train))[: recipe.pairs]
+        learned = [_shown(self._train[place], recipe, chance) for place in np.sort(order)]
+        return self._batched(self._read(self._pairs(learned, recipe.each, epoch)), epoch)
+
+    def validated(self) -> float:
+        """How often a wrong reply is preferred."""
+        return 1 - self._preference(self._chosen_by)
+
+    def preference(self, dialogues: Sequence[Turns]) -> float:
+        """How often a reply that people gave is preferred to a wrong one."""
+        self.model.eval()
+        with torch.inference_mode():
+            return self._preference(self._held(dialogues))
+
+    def _preference(self, items: Sequence["_Item"]) -> float:
+        found = self._judged(items)
+        right, wrong = (found[:, 1] - found[:, 0]).view(-1, 2).unbind(1)
+        return float(((right > wrong).double() + (right == wrong).double() / 2).mean())
+
+    def _held(self, dialogues: Sequence[Turns]) -> list["_Item"]:
+        """Some exchanges to judge by, always the same: the right reply, and a wrong one."""
+        found = sorted(exchanges(dialogues, self._settings.turns), key=lambda one: share_of(f"{one[:2]}"))
+        return self._read(self._pairs(found[:_JUDGED_BY], 1, _NO_EPOCH))
+
+    def _pairs(self, found: Sequence[Exchange], each: int, epoch: int) -> list[LabelledPair]:
+        wrong = wrong_replies(found, self._settings.negatives, each, (self._settings.seed, epoch))
+        return [
+            LabelledPair("\n".join(one.context), reply, label)
+            for one, others in zip(found, wrong, strict=True)
+            for reply, label in ((one.reply, "right"), *((other, "wrong") for other in others))
+        ]
+
+
+def _shown(exchange: Exchange, recipe: CrossRecipe, chance: np.random.Generator) -> Exchange:
+    """With as many of its turns as chance says, and perhaps written as other corpora write."""
+    said = exchange.context[-int(chance.integers(1, recipe.turns + 1)) :]
+    if chance.random() >= recipe.restyle:
+        return exchange._replace(context=said)
+    style = STYLES[chance.integers(len(STYLES))]
+    return exchange._replace(context=tuple(map(style, said)), reply=style(exchange.reply))
 
 
 class _Item(NamedTuple):

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
 from dialoscope.backends.dialogues import is_asset, said
@@ -59,11 +60,13 @@ def split(
 ) -> Split:
     """Dialogues of `data` without those that are kept apart, judged by words alone, and how many these were.
 
-    `validation` is a file, or the share of dialogues; which ones does not depend on their order.
+    `validation` is a file, or the share of dialogues; which ones does not depend on their order. Of what is
+    to be avoided, no reply to the same turn is kept, in whatever dialogue it stands.
     """
     every = dialogues(*data)
     tested = {name: tuple(dialogues(name)) for name in tests}
-    others = [turns for part in tested.values() for turns in part] + dialogues(*avoid)
+    others = [turns for part in tested.values() for turns in part]
+    avoided = {exchange for turns in dialogues(*avoid) for exchange in _exchanges(turns)}
     if isinstance(validation, str):
         chosen = tuple(dialogues(validation))
     else:
@@ -71,14 +74,23 @@ def split(
         taken = set(chosen)
         every = [turns for turns in every if turns not in taken]
     kept_out = {words_of(turns) for turns in others}
-    clear = tuple(turns for turns in chosen if words_of(turns) not in kept_out)
+    clear = tuple(turns for turns in chosen if _is_clear(turns, kept_out, avoided))
     apart = kept_out | {words_of(turns) for turns in clear}
-    train = tuple(turns for turns in every if words_of(turns) not in apart)
+    train = tuple(turns for turns in every if _is_clear(turns, apart, avoided))
     if not train or not clear:
         raise TrainingError(
             f"There are {len(train)} dialogues to learn from and {len(clear)} to choose by; both are needed."
         )
     return Split(train, clear, tested, len(every) + len(chosen) - len(train) - len(clear))
+
+
+def _is_clear(turns: Turns, apart: Set[str], avoided: Set[str]) -> bool:
+    return words_of(turns) not in apart and avoided.isdisjoint(_exchanges(turns))
+
+
+def _exchanges(turns: Turns) -> list[str]:
+    """Two turns that follow each other, as words."""
+    return [words_of(two) for two in pairwise(turns)]
 
 
 def titles_of(names: Iterable[str], *taken: str) -> dict[str, str]:

@@ -13,6 +13,9 @@ from dialoscope.errors import TrainingError
 from dialoscope.learn.corpus import Turns
 from dialoscope.systems.nearest import Nearest, ranked
 
+VERDICTS = ("wrong", "right")
+"""What a reply is judged to be."""
+
 _SEARCHED = 4096
 """How many replies, drawn by chance, near ones are looked for among."""
 _NEAREST = 5
@@ -34,10 +37,10 @@ class Exchange(NamedTuple):
 def exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
     """Every turn after the first, with so many turns before it; what says nothing is left out."""
     return [
-        Exchange(before[-turns:], talk[place], number)
+        Exchange(talk[max(place - turns, 0) : place], talk[place], number)
         for number, talk in enumerate(dialogues)
         for place in range(1, len(talk))
-        if talk[place].strip() and any(turn.strip() for turn in (before := talk[:place])[-turns:])
+        if talk[place].strip() and talk[place - 1].strip()
     ]
 
 
@@ -85,7 +88,7 @@ class _Pool:
 
     def drawn(self) -> str:
         """Any reply."""
-        return self.found[self.chance.integers(len(self.found))].reply
+        return self.found[int(self.chance.integers(len(self.found)))].reply
 
     def other(self, place: int, taken: Sequence[str] = ()) -> str:
         """A reply to something else, which says something else."""
@@ -141,13 +144,13 @@ def _near(pool: _Pool, place: int) -> str | None:
 def _shuffled(pool: _Pool, place: int) -> str | None:
     """The words of the right reply in another order."""
     words = pool.found[place].reply.split()
-    made = " ".join(words[number] for number in pool.chance.permutation(len(words)))
+    made = " ".join(words[number] for number in pool.chance.permutation(len(words)).tolist())
     return made if made != " ".join(words) else None
 
 
 def _repeated(pool: _Pool, place: int) -> str | None:
     """What was said just before."""
-    return pool.found[place].context[-1] or None
+    return pool.found[place].context[-1]
 
 
 def _spliced(pool: _Pool, place: int) -> str | None:

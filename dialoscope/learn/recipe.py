@@ -61,7 +61,7 @@ class Recipe:
 
 
 _RANGES = {
-    **dict.fromkeys(("rank", "epochs", "batch", "patience"), (1, math.inf)),
+    **dict.fromkeys(("rank", "epochs", "batch", "patience", "turns", "each", "pairs"), (1, math.inf)),
     "max_tokens": (2, math.inf),
     "made": (0, math.inf),
     "minutes": (0, math.inf),
@@ -105,3 +105,31 @@ class NliRecipe(Recipe):
     """Of a pair; what is longer is cut."""
     made: int = 12000
     """The most pairs that are made from dialogues."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossRecipe(Recipe):
+    """An encoder that reads what was said and a reply together, and learns whether they belong together."""
+
+    name: ClassVar[str] = "ruber"
+
+    representation: Literal["cross"] = "cross"
+    """Both texts are read at once, by an encoder that is itself adapted."""
+    model: str = "mpnet"
+    rank: int = 20
+    epochs: int = 3
+    learning_rate: float = 5e-4
+    batch: int = 128
+    dropout: float = 0.05
+    max_tokens: int = 160
+    """Of both texts; of what is longer the beginning of the context is cut."""
+    turns: int = 4
+    """The most turns before the reply that it is shown; in each epoch chance says how many."""
+    negatives: tuple[str, ...] = ("random", "near", "dialogue", "spliced", "shuffled", "repeated")
+    """The kinds of wrong replies; one that is named twice is twice as frequent."""
+    each: int = 2
+    """How many wrong replies stand against each right one."""
+    pairs: int = 60000
+    """The most right replies that are learned from in an epoch: others in each."""
+    restyle: float = 0.3
+    """The share of pairs written as other corpora write: punctuation apart, or together, lower case."""

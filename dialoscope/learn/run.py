@@ -14,7 +14,7 @@ from dialoscope.learn.card import card_of
 from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
 from dialoscope.learn.corpus import Split, split, titles_of
 from dialoscope.learn.pairs import PairSplit, split_pairs
-from dialoscope.learn.recipe import LmRecipe, NliRecipe, Recipe
+from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe, Recipe
 from dialoscope.progress import notice
 
 
@@ -92,6 +92,37 @@ def train_nli(
 
     return _trained(
         recipe, Path(folder), data_told, lambda: side.PairTask(recipe, found), figures, save_every
+    )
+
+
+def train_cross(
+    data: Sequence[str | Path] | str | Path,
+    folder: str | Path,
+    recipe: CrossRecipe | None = None,
+    *,
+    validation: str | Path | float = 0.05,
+    tests: Sequence[str | Path] = (),
+    avoid: Sequence[str | Path] = (),
+    licence: str = "",
+    save_every: float = 60.0,
+) -> Checkpoint:
+    """Teach an encoder to tell replies that people gave from others; arguments as of `train_lm`."""
+    recipe = recipe or CrossRecipe()
+    kept = validation if isinstance(validation, float | int) else str(validation)
+    found = split(_names(data), kept, _names(tests), _names(avoid))
+    data_told = _data(_names(data), found, "dialogues", licence)
+    side = _side()
+
+    def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
+        titles = titles_of(found.tests, "validation")
+        parts = {
+            "validation": found.validation,
+            **{titles[name]: part for name, part in found.tests.items()},
+        }
+        return {f"right preferred, {name}": task.preference(part) for name, part in parts.items()}
+
+    return _trained(
+        recipe, Path(folder), data_told, lambda: side.ReplyTask(recipe, found), figures, save_every
     )
 
 
