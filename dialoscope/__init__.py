@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from dialoscope.metrics.prd import Prd
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
+    from dialoscope.metrics.ruber import Ruber
+    from dialoscope.metrics.ruber_referenced import RuberReferenced
+    from dialoscope.metrics.ruber_unreferenced import RuberUnreferenced
     from dialoscope.metrics.self_bleu import SelfBleu
     from dialoscope.metrics.self_consistency import SelfConsistency
     from dialoscope.metrics.words import Words
@@ -107,6 +110,9 @@ _HOMES = {
     "Result": "results",
     "RetrievalSystem": "systems.retrieval",
     "Rouge": "metrics.rouge",
+    "Ruber": "metrics.ruber",
+    "RuberReferenced": "metrics.ruber_referenced",
+    "RuberUnreferenced": "metrics.ruber_unreferenced",
     "RunError": "errors",
     "SelfBleu": "metrics.self_bleu",
     "SelfConsistency": "metrics.self_consistency",
@@ -180,6 +186,9 @@ __all__ = [
     "Result",
     "RetrievalSystem",
     "Rouge",
+    "Ruber",
+    "RuberReferenced",
+    "RuberUnreferenced",
     "RunError",
     "SelfBleu",
     "SelfConsistency",

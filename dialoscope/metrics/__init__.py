@@ -54,6 +54,9 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "fluency": "dialoscope.metrics.fluency:Fluency",
         "perplexity": "dialoscope.metrics.perplexity:Perplexity",
         "pmi": "dialoscope.metrics.pmi:Pmi",
+        "ruber-unreferenced": "dialoscope.metrics.ruber_unreferenced:RuberUnreferenced",
+        "ruber-referenced": "dialoscope.metrics.ruber_referenced:RuberReferenced",
+        "ruber": "dialoscope.metrics.ruber:Ruber",
         "average": "dialoscope.metrics.average:Average",
         "extrema": "dialoscope.metrics.extrema:Extrema",
         "greedy": "dialoscope.metrics.greedy:Greedy",
@@ -79,6 +82,7 @@ SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
         "embedding": ("average", "extrema", "greedy", "bertscore:part=precision/recall/f1"),
         "distribution": ("fbd", "prd", "normality"),
         "holistic": ("coherence", "fluency", "diversity", "self-consistency"),
+        "learned": ("ruber-unreferenced", "ruber-referenced", "ruber"),
     }
 )
 

@@ -67,6 +67,15 @@ EVERY = [
     "pmi:lm=fake",
     "pmi:lm=fake,length=sum,join=space",
     "pmi:lm=fake,scale=normalised,turns=2",
+    "ruber-unreferenced:model=fake",
+    "ruber-unreferenced:model=fake,turns=1",
+    "ruber-referenced:encoder=fake",
+    "ruber-referenced:encoder=fake,pooling=max-min",
+    "ruber-referenced:vectors=fake,pooling=min",
+    "ruber:model=fake,encoder=fake",
+    "ruber:model=fake,vectors=fake,pooling=mean,blend=max",
+    "ruber:model=fake,encoder=fake,blend=min,unreferenced_high=0.5,referenced_low=-1,referenced_high=0.75",
+    "ruber:model=fake,encoder=fake,blend=geometric,turns=1,unreferenced_high=1",
     "average:vectors=fake",
     "average:vectors=fake,unknown=mean,tokenizer=13a",
     "extrema:vectors=fake",
@@ -311,7 +320,7 @@ def test_it_says_what_it_is(metric):
     assert metric.needs <= {"context", "references", "group"}
 
 
-@pytest.mark.parametrize("metric", those(lambda one: one.of_replies and "references" in one.needs), ids=str)
+@pytest.mark.parametrize("metric", those(lambda one: one.of_replies and one.needs == {"references"}), ids=str)
 def test_the_reply_that_is_its_reference_beats_one_that_is_not(metric):
     texts = [
         "I would love a cup of tea now",

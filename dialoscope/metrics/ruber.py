@@ -1,0 +1,171 @@
+"""RUBER: the referenced and the unreferenced part, blended (Tao et al., 2018, https://arxiv.org/abs/1701.03079)."""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, Fitted, GradeMetric
+from dialoscope.metrics.ruber_referenced import POOLINGS, PooledBesideReferences
+from dialoscope.metrics.ruber_unreferenced import JudgedInContext
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+Blend = Literal["arithmetic", "geometric", "min", "max"]
+
+BLENDS: Mapping[Blend, Callable[[Floats, Floats], Floats]] = MappingProxyType(
+    {
+        "arithmetic": lambda one, other: (one + other) / 2,
+        "geometric": lambda one, other: np.sqrt(one * other),
+        "min": np.minimum,
+        "max": np.maximum,
+    }
+)
+
+PARTS = ("unreferenced", "referenced")
+DIGITS = 6
+"""Of a fitted end: so many can be read and typed again, and no score shows the rest."""
+FEW = 20
+"""Replies below which it is warned of that the two at the ends decide the scale."""
+
+
+class Span(NamedTuple):
+    """The values of a part that become 0 and 1; both are 0 where they are to be fitted."""
+
+    low: float
+    high: float
+
+    @property
+    def is_set(self) -> bool:
+        """Whether somebody has said, or found, what the values are."""
+        return self.low < self.high
+
+    def scaled(self, values: Floats) -> Floats:
+        """Between 0 and 1; values beyond the ends are at the ends, and all are undefined without any."""
+        if not self.is_set:
+            return np.full(len(values), math.nan)
+        return np.clip((values - self.low) / (self.high - self.low), 0, 1)
+
+
+@dataclass(frozen=True)
+class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
+    """How well a reply suits its context and how near it is to a reference, each on a scale, blended."""
+
+    name = "ruber"
+    version = 1
+    paper = "https://arxiv.org/abs/1701.03079"
+    needs = frozenset({"context", "references"})
+
+    blend: Blend = "arithmetic"
+    """What is made of the two: their mean, the root of their product, the lower, or the higher."""
+    unreferenced_low: float = 0.0
+    """The probability that becomes 0; with the next 0 too: both are fitted to all replies of the run."""
+    unreferenced_high: float = 0.0
+    """The probability that becomes 1."""
+    referenced_low: float = 0.0
+    """The cosine that becomes 0; with the next 0 too: both are fitted to all replies of the run."""
+    referenced_high: float = 0.0
+    """The cosine that becomes 1."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for part in PARTS:
+            span = self._span(part)
+            if not (all(map(math.isfinite, span)) and (span.is_set or span == (0, 0))):
+                raise MetricError(
+                    f"{self.name}: {part}_low ({span.low:g}) must be below {part}_high ({span.high:g}); "
+                    "leave both out to fit them to the replies."
+                )
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of the scale."""
+        return Bounds(0, 1)
+
+    @property
+    def tolerance(self) -> float:
+        """What a part may be off by, stretched as its scale is; a root is off by more near 0."""
+        widths = [span.high - span.low for span in map(self._span, PARTS) if span.is_set]
+        off = super().tolerance / min([1.0, *widths])
+        return math.sqrt(off) if self.blend == "geometric" else off
+
+    @property
+    def statistics(self) -> Hashable:
+        """Both parts, with every way of pooling, however they are scaled and blended."""
+        return replace(self.unfitted, blend="arithmetic", pooling="max")
+
+    def measure(self, batch: Batch) -> Sums:
+        """The probability, and a cosine for each way of pooling."""
+        return Sums(np.column_stack([self.judged(batch), self.similarities(batch)]))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """Undefined where a part is, and on a scale that was never fitted."""
+        scaled = [self._span(part).scaled(values) for part, values in self._parts(tally).items()]
+        return BLENDS[self.blend](*scaled)
+
+    @property
+    def to_fit(self) -> bool:
+        """Whether nobody has said yet where a scale begins and ends."""
+        return not all(self._span(part).is_set for part in PARTS)
+
+    @property
+    def unfitted(self) -> Self:
+        """Without any scale."""
+        return replace(self, **_ends({part: Span(0, 0) for part in PARTS}))
+
+    def fitted(self, tally: Sums) -> Fitted:
+        """With the lowest and highest value among these replies; as it was, and so undefined, without any."""
+        if not self.to_fit:
+            return Fitted(self)
+        parts = self._parts(tally)
+        both = np.logical_and.reduce([np.isfinite(values) for values in parts.values()])
+        if not both.any():
+            return Fitted(self, f"{self} is undefined: no reply has both parts, to fit its scale to.")
+        found = {part: self._fitted(part, values[both]) for part, values in parts.items()}
+        flat = [part for part, span in found.items() if not span.is_set]
+        if flat:
+            return Fitted(
+                self,
+                f"{self} is undefined: all replies have the same {' and the same '.join(flat)} score, "
+                "and no scale tells them apart.",
+            )
+        return Fitted(replace(self, **_ends(found)), self._few(int(both.sum())))
+
+    def beside(self, tally: Sums) -> Mapping[str, float]:
+        """What became 0 and 1, once that is known."""
+        return {} if self.to_fit else _ends({part: self._span(part) for part in PARTS}, " ")
+
+    def _span(self, part: str) -> Span:
+        return Span(getattr(self, f"{part}_low"), getattr(self, f"{part}_high"))
+
+    def _parts(self, tally: Sums) -> dict[str, Floats]:
+        rows = tally.rows.astype(float)
+        return dict(zip(PARTS, (rows[:, 0], rows[:, 1 + POOLINGS.index(self.pooling)]), strict=True))
+
+    def _fitted(self, part: str, values: Floats) -> Span:
+        """What is set stays; ends that are the same when they can be typed again are no scale."""
+        span = self._span(part)
+        return span if span.is_set else Span(*(float(f"{end:.{DIGITS}g}") for end in _extremes(values)))
+
+    def _few(self, count: int) -> str:
+        if count >= FEW:
+            return ""
+        return (
+            f"The scale of {self} was fitted to {count} replies, so that the lowest and highest of them "
+            "decide it; fit it to more, or take that of a larger run with --like RUN (like=)."
+        )
+
+
+def _extremes(values: Floats) -> Iterable[float]:
+    return float(values.min()), float(values.max())
+
+
+def _ends(spans: Mapping[str, Span], joint: str = "_") -> dict[str, Any]:
+    """The ends of all scales by their settings' names."""
+    return {
+        f"{part}{joint}{end}": value for part, span in spans.items() for end, value in span._asdict().items()
+    }

@@ -1,0 +1,176 @@
+"""Referenced RUBER: the cosine of pooled vectors of reply and reference (Tao et al., 2018)."""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal, get_args
+
+import numpy as np
+
+from dialoscope.backends import Backend, Encoder, Vectors, WordVectors
+from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.backends.memory import remembered, text_key
+from dialoscope.backends.naming import described
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, GradeMetric, Metric
+from dialoscope.metrics.matching import Couple, in_chunks, text_size
+from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
+from dialoscope.signature import signature
+from dialoscope.tally import Floats, Ints, Sums
+from dialoscope.text import Batch
+
+Pooling = Literal["max", "min", "mean", "max-min"]
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+
+FOLDS: Mapping[Pooling, tuple[np.ufunc, ...]] = MappingProxyType(
+    {
+        "max": (np.maximum,),
+        "min": (np.minimum,),
+        "mean": (np.add,),  # a sum has the direction of its mean
+        "max-min": (np.maximum, np.minimum),
+    }
+)
+"""How the vectors of a text become one, dimension by dimension; several are put one after the other."""
+
+VERSION = 1
+"""Raised when the same vectors give other cosines than before, so that the score cache is not asked."""
+
+
+@dataclass(frozen=True)
+class PooledBesideReferences(Metric[Sums]):
+    """A metric of how near a reply is to a reference, each pooled into one vector."""
+
+    tally = Sums
+    needs = frozenset({"references"})
+    higher_is_better = True
+    at_once = True
+    paths = frozenset({"vectors"})
+
+    encoder: Encoder = TransformerEncoder()
+    """Whose vectors of tokens are pooled; encoder.layer says after which layer."""
+    vectors: str = ""
+    """Word vectors in place of the encoder: an asset, a file, a folder; empty: the encoder's."""
+    pooling: Pooling = "max"
+    """The highest value of each dimension, the lowest, the mean, or the highest and then the lowest."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vectors", str(self.vectors))  # a Path is plain enough
+        super().__post_init__()
+        if self.vectors and self.encoder != type(self).encoder:
+            raise MetricError(f"{self.name}: name either an encoder or vectors, not both.")
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The word vectors where some are named, else the encoder."""
+        return tuple(self._words if one is self.encoder and self.vectors else one for one in super().backends)
+
+    def similarities(self, batch: Batch) -> Floats:
+        """The cosine with the best reference, a row for each reply and a column for each way of pooling.
+
+        Undefined without references, and where reply or reference has nothing to pool.
+        """
+        compare = self._compared_words if self.vectors else self._compared_tokens
+        return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
+
+    @property
+    def _words(self) -> WordVectors:
+        found: WordVectors = described(WordVectors, self.vectors)
+        return found
+
+    def _compared_words(self, batch: Batch) -> Floats:
+        pooled = [_PooledWords(vectors=self._words, pooling=one) for one in POOLINGS]
+        return np.stack([one.grade(batch) for one in pooled], axis=1)
+
+    def _compared_tokens(self, batch: Batch) -> Floats:
+        couples = [
+            (place, Couple(example.response, reference))
+            for place, example in enumerate(batch)
+            for reference in example.references
+            if example.response.strip() and reference.strip()
+        ]
+        found = remembered_cosines(self.encoder, [couple for _, couple in couples])
+        best = np.full((len(batch), len(POOLINGS)), math.nan)
+        np.fmax.at(best, np.array([place for place, _ in couples], np.int64), found)
+        return best
+
+
+@dataclass(frozen=True)
+class RuberReferenced(PooledBesideReferences, GradeMetric[Sums]):
+    """How near a reply is to a reference, both as one vector pooled from those of their tokens or words."""
+
+    name = "ruber-referenced"
+    version = 1
+    paper = "https://arxiv.org/abs/1701.03079"
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of a cosine."""
+        return Bounds(-1, 1)
+
+    @property
+    def statistics(self) -> Hashable:
+        """All ways of pooling, whichever is asked for."""
+        return replace(self, pooling="max")
+
+    def measure(self, batch: Batch) -> Sums:
+        """A cosine for each way of pooling."""
+        return Sums(self.similarities(batch))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """The cosine after the pooling that is asked for."""
+        return np.asarray(tally.rows[:, POOLINGS.index(self.pooling)], float)
+
+
+@dataclass(frozen=True)
+class _PooledWords(WordVectorMetric):
+    """The same with one vector for each word, whatever stands around it."""
+
+    name = "ruber-referenced"
+    version = 1
+    paper = "https://arxiv.org/abs/1701.03079"
+
+    pooling: Pooling = "max"
+
+    def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
+        """The cosine of what is pooled from either."""
+        return cosines(*(self._pooled(texts, some) for some in (replies, references)))
+
+    def _pooled(self, texts: VectorTexts, some: Ints) -> Floats:
+        return np.concatenate([texts.folded(some, fold) for fold in FOLDS[self.pooling]], axis=1)
+
+
+def remembered_cosines(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
+    """The cosines of all couples in each way of pooling; what is known comes from the score cache."""
+    found = remembered(
+        f"pooled cosines v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
+        [text_key(*couple) for couple in couples],
+        lambda places: _cosines(encoder, couples, places),
+        what=f"Comparing with {encoder}",
+        keep=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
+    )
+    return np.array(found, float).reshape(-1, len(POOLINGS))
+
+
+def _cosines(
+    encoder: Encoder, couples: Sequence[Couple], places: Sequence[int]
+) -> Iterator[tuple[int, Floats]]:
+    """Each text is encoded once; its tokens are let go as soon as they are pooled."""
+    texts = list(dict.fromkeys(text for place in places for text in couples[place]))
+    pooled = {
+        text: _pooled(found.vectors)
+        for chunk in in_chunks(texts, text_size)
+        for text, found in zip(chunk, encoder.encode_tokens(chunk), strict=True)
+    }
+    for place in places:
+        reply, reference = (pooled[text] for text in couples[place])
+        yield place, np.concatenate([cosines(*two) for two in zip(reply, reference, strict=True)]).clip(-1, 1)
+
+
+def _pooled(vectors: Vectors) -> list[Floats]:
+    """A row for each way of pooling; zeros, which have no direction, for a text without tokens."""
+    some = vectors if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
+    return [
+        np.concatenate([fold.reduce(some, axis=0) for fold in FOLDS[one]]).astype(float)[None]
+        for one in POOLINGS
+    ]

@@ -1,0 +1,94 @@
+"""Unreferenced RUBER: how well a reply suits its context (Tao et al., 2018; Ghazarian et al., 2019)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.backends import Classifier, Pair
+from dialoscope.backends.classifier import TransformerClassifier
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, GradeMetric, Metric
+from dialoscope.records import Example
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+RIGHT = ("right", "relevance")
+"""What the class is called by models that judge two ways, and by those with a single output."""
+
+TURNS = 4
+"""How many turns a model is shown that does not say how many it learnt with."""
+
+
+@dataclass(frozen=True)
+class JudgedInContext(Metric[Sums]):
+    """A metric of how well a model thinks that a reply suits its context."""
+
+    tally = Sums
+    needs = frozenset({"context"})
+    higher_is_better = True
+    at_once = True
+
+    model: Classifier = TransformerClassifier("ruber-unreferenced")
+    """What judges: an asset, or the folder of a trained checkpoint; one of its classes must be right."""
+    turns: int = 0
+    """How many of the last turns it is shown; 0: as many as it learnt with."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 0:
+            raise MetricError(f"{self.name}: turns must be 0 (as the model learnt) or more.")
+
+    def announce(self, batch: Batch) -> None:
+        """Refuse a model that does not know what is right before any model computes."""
+        self._column()
+
+    def judged(self, batch: Batch) -> Floats:
+        """The probability that each reply is right; undefined without anything said, before or in reply."""
+        turns = self.turns or getattr(self.model, "turns", TURNS)
+        return batch.once(("judged", self.model, turns), lambda: self._judged(batch, turns))
+
+    def _judged(self, batch: Batch, turns: int) -> Floats:
+        pairs = [shown(example, turns) for example in batch]
+        asked = list(dict.fromkeys(pair for pair in pairs if pair is not None))
+        found = self.model.classify(asked)[:, self._column()].tolist() if asked else []
+        known: dict[Pair | None, float] = {None: math.nan, **dict(zip(asked, found, strict=True))}
+        return np.array([known[pair] for pair in pairs], float)
+
+    def _column(self) -> int:
+        labels = self.model.labels
+        for label in RIGHT:
+            if label in labels:
+                return labels.index(label)
+        raise MetricError(
+            f"{self.name}: {self.model} has no class '{RIGHT[0]}', but {', '.join(labels)}. Name a model "
+            "that judges whether a reply suits its context, such as one that dialoscope train ruber made."
+        )
+
+
+@dataclass(frozen=True)
+class RuberUnreferenced(JudgedInContext, GradeMetric[Sums]):
+    """How probably a reply is the right one after its context, to a model trained to tell it from others."""
+
+    name = "ruber-unreferenced"
+    version = 1
+    paper = "https://aclanthology.org/W19-2310"
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of a probability."""
+        return Bounds(0, 1)
+
+    def measure(self, batch: Batch) -> Sums:
+        """One probability for each reply."""
+        return Sums(self.judged(batch)[:, None])
+
+    def score_each(self, tally: Sums) -> Floats:
+        """The probability."""
+        return np.asarray(tally.rows[:, 0], float)
+
+
+def shown(example: Example, turns: int) -> Pair | None:
+    """The last turns, one a line, and the reply; nothing where either says nothing."""
+    context = "\n".join(example.context[-turns:])
+    return Pair(context, example.response) if context.strip() and example.response.strip() else None
