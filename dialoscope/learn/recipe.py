@@ -2,34 +2,33 @@
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from dialoscope.backends.heads import Objective, Representation
 from dialoscope.errors import TrainingError
 
 Method = Literal["lora", "full"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """What every training has; the defaults are those of the shipped checkpoints."""
+class Course:
+    """What every training has that goes on in epochs."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
+    choices: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    """What settings that are words can be."""
 
-    model: str
-    """What is trained on top of: an asset, a folder, or a name on the hub."""
-    method: Method = "lora"
-    """A small adapter beside frozen weights, or all weights."""
-    rank: int = 8
-    """Of the adapter's matrices."""
     epochs: int = 4
+    """At most."""
     learning_rate: float = 1e-3
-    """At its highest; it rises over the first twentieth, and falls to nothing at the end."""
+    """At its highest."""
     batch: int = 8192
-    """How much is learned from at once: tokens of dialogues, or pairs of sentences."""
+    """How much is learned from at once."""
     dropout: float = 0.0
-    """Of what the adapter reads."""
     patience: int = 1
     """How many epochs may pass without improvement before it stops early."""
     seed: int = 0
@@ -38,10 +37,9 @@ class Recipe:
     device: str = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise TrainingError(
-                f"method is '{self.method}'; it must be one of: {', '.join(get_args(Method))}."
-            )
+        for name, choices in self.choices.items():
+            if (value := getattr(self, name)) not in choices:
+                raise TrainingError(f"{name} is '{value}'; it must be one of: {', '.join(choices)}.")
         for one in dataclasses.fields(self):
             value = getattr(self, one.name)
             least, most = _RANGES.get(one.name, (-math.inf, math.inf))
@@ -51,7 +49,8 @@ class Recipe:
 
     def settings(self) -> dict[str, Any]:
         """What the outcome depends on, besides the data."""
-        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.compare}
+        told = {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.compare}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
     def given(self, **chosen: Any) -> Self:  # noqa: ANN401 - settings of any type
         """The same with other settings; those that are None stay as they are."""
@@ -60,8 +59,34 @@ class Recipe:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Course):
+    """How a model itself is trained further; the defaults are those of the shipped checkpoints.
+
+    The learning rate rises over the first twentieth, and falls to nothing at the end.
+    """
+
+    choices = MappingProxyType({"method": get_args(Method)})
+
+    model: str
+    """What is trained on top of: an asset, a folder, or a name on the hub."""
+    method: Method = "lora"
+    """A small adapter beside frozen weights, or all weights."""
+    rank: int = 8
+    """Of the adapter's matrices."""
+    batch: int = 8192
+    """How much is learned from at once: tokens of dialogues, or pairs of sentences."""
+    dropout: float = 0.0
+    """Of what the adapter reads."""
+
+
+_WHOLE = (
+    "rank", "epochs", "batch", "patience", "turns", "each", "pairs", "ready", "units", "layers",
+    "slow_after", "seeds",
+)  # fmt: skip
 _RANGES = {
-    **dict.fromkeys(("rank", "epochs", "batch", "patience", "turns", "each", "pairs"), (1, math.inf)),
+    **dict.fromkeys(_WHOLE, (1, math.inf)),
+    **dict.fromkeys(("margin", "decay"), (1e-12, 1)),
     "max_tokens": (2, math.inf),
     "made": (0, math.inf),
     "minutes": (0, math.inf),
@@ -133,3 +158,63 @@ class CrossRecipe(Recipe):
     """The most right replies that are learned from in an epoch: others in each."""
     restyle: float = 0.3
     """The share of pairs written as other corpora write: punctuation apart, or together, lower case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuberRecipe(Course):
+    """A small network over vectors that stay as they are, which learns whether a reply belongs.
+
+    The unreferenced scorer of Ghazarian et al. (2019, https://aclanthology.org/W19-2310); the sizes and the
+    pace are theirs, and so is the choice of the three points of variation.
+    """
+
+    name: ClassVar[str] = "ruber"
+    choices = MappingProxyType({"representation": get_args(Representation), "objective": get_args(Objective)})
+
+    embedding: str = "minilm"
+    """Whose vectors: an encoder or word vectors, an asset, a folder, a file, a name on the hub."""
+    representation: Representation = "max"
+    """How those of a text become one: by recurrent layers, or by their highest or mean values."""
+    objective: Objective = "cross-entropy"
+    """The right reply shall be above a wrong one by a margin, or both shall be told apart as classes."""
+    epochs: int = 200
+    learning_rate: float = 1e-4
+    decay: float = 0.5
+    """What the learning rate is multiplied by when it goes no further."""
+    slow_after: int = 5
+    """How many epochs in a row without improvement make it so."""
+    patience: int = 20
+    batch: int = 128
+    """Pairs of a right and a wrong reply learned from at once."""
+    dropout: float = 0.0
+    """Of the last hidden layer."""
+    turns: int = 1
+    """The turns before the reply that are its query."""
+    negatives: tuple[str, ...] = ("random",)
+    """The kinds of wrong replies; one that is named twice is twice as frequent."""
+    each: int = 1
+    """How many wrong replies stand against each right one in an epoch."""
+    ready: int = 8
+    """How many stand ready, of which each epoch takes others; the fewer, the less is read by the encoder."""
+    pairs: int = 22000
+    """The most right replies that are learned from; a tenth as many are judged by."""
+    part: str = "2/2"
+    """The part of the dialogues that is used: the rest is left to those who train systems."""
+    margin: float = 0.5
+    """Of the ranking."""
+    units: int = 128
+    """Of a recurrent layer, in each direction."""
+    layers: int = 2
+    """Recurrent ones."""
+    perceptron: tuple[int, ...] = (256, 512, 128)
+    """The widths of its hidden layers."""
+    seeds: int = 1
+    """How many trainings there are, from `seed` on; the best by validation is kept."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        number, _, count = self.part.partition("/")
+        if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+            raise TrainingError(f"part is '{self.part}'; write 2/2 for the second of two parts, 1/1 for all.")
+        if not self.perceptron or min(self.perceptron) < 1:
+            raise TrainingError("perceptron must name the width of at least one layer, each 1 or more.")

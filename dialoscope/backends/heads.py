@@ -1,0 +1,182 @@
+"""Heads that `dialoscope train ruber` leaves behind, as classifiers: is a reply right or wrong?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+import dialoscope.assets as assets
+from dialoscope.backends.base import Encoder, Pair, WordVectors
+from dialoscope.backends.content import content_hash
+from dialoscope.backends.features import Features, Pooling, embedding_of
+from dialoscope.backends.language_model import import_torch_side
+from dialoscope.backends.memory import remembered, text_key
+from dialoscope.backends.models import configuration
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
+from dialoscope.signature import signature
+from dialoscope.tally import Floats
+
+if TYPE_CHECKING:
+    from dialoscope.backends._torch_heads import HeadEngine
+
+Representation = Literal["bi-gru", "max", "mean"]
+Objective = Literal["ranking", "cross-entropy"]
+
+RECIPE = "ruber"
+"""The recipe of such checkpoints."""
+SPEC, WEIGHTS = "spec.json", "weights.safetensors"
+
+
+class Shape(NamedTuple):
+    """What a head looks like."""
+
+    representation: Representation
+    objective: Objective
+    units: int
+    """Of each recurrent layer, in each direction."""
+    layers: int
+    """Recurrent ones."""
+    perceptron: tuple[int, ...]
+    """The widths of its hidden layers."""
+    dropout: float
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether texts are read word by word, and not pooled."""
+        return self.representation == "bi-gru"
+
+    @property
+    def pooling(self) -> Pooling:
+        """How vectors of words become one of a text, where it is not read."""
+        return "mean" if self.representation == "mean" else "max"
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Shape":
+        """From the settings of a recipe."""
+        told = {name: settings[name] for name in cls._fields}
+        return cls(**{**told, "perceptron": tuple(told["perceptron"])})
+
+
+def is_head(name: str) -> bool:
+    """Whether a text names the folder, or an asset, of such a checkpoint."""
+    folder = _folder(name)
+    if folder is None or not ((folder / SPEC).is_file() and (folder / WEIGHTS).is_file()):
+        return False
+    return bool(configuration(folder, SPEC).get("recipe") == RECIPE)
+
+
+def _folder(name: str) -> Path | None:
+    """A folder, or what an asset that lies in the package is."""
+    place = Path(name).expanduser()
+    if place.is_dir():
+        return place
+    shipped = name in assets.ASSETS and assets.ASSETS[name].shipped
+    return assets.locate(name) if shipped else None
+
+
+@dataclass(frozen=True)
+class HeadClassifier:
+    """How probable it is that a reply is right, by a head over an encoder or word vectors."""
+
+    name: ClassVar[str] = "head"
+    version: ClassVar[int] = 1
+    labels: ClassVar[tuple[str, ...]] = ("wrong", "right")
+
+    model: str
+    """The checkpoint's folder."""
+    embedding: str = field(default="", compare=False, kw_only=True)
+    """Where its encoder or word vectors are, if not where they were in training; others are refused."""
+    device: str = field(default="auto", compare=False, kw_only=True)
+
+    def __str__(self) -> str:
+        return self.model
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the checkpoint and of the encoder or word vectors below."""
+        read = self._read
+        return sha256(f"{read.hash} on {read.embedding.fingerprint}".encode()).hexdigest()
+
+    def classify(self, pairs: Sequence[Pair]) -> Floats:
+        """A row for each pair of what was said, a turn on each line, and a reply: wrong, right.
+
+        NaN where either says nothing.
+        """
+        if not pairs:
+            return np.zeros((0, 2))
+        turns = self._read.turns
+        shown = [Pair(_last(said, turns), reply) for said, reply in pairs]
+
+        def compute(places: Sequence[int]) -> zip[tuple[int, Floats]]:
+            said, replies = zip(*(shown[place] for place in places), strict=True)
+            right = self._engine.right(said, replies)
+            return zip(places, np.stack([1 - right, right], axis=1), strict=True)
+
+        identity = f"{signature(self)} {self.fingerprint}"
+        return np.stack(remembered(identity, [text_key(*pair) for pair in shown], compute))
+
+    @property
+    def _read(self) -> "_Read":
+        return _read(self.model, self.embedding, self.device)
+
+    @property
+    def _engine(self) -> "HeadEngine":
+        return _loaded(self.model, self.embedding, self.device, self.fingerprint)
+
+
+def _last(said: str, turns: int) -> str:
+    """The last turns of those that stand on a line each."""
+    return "\n".join(said.split("\n")[-turns:])
+
+
+class _Read(NamedTuple):
+    """What a checkpoint says of itself."""
+
+    folder: Path
+    shape: Shape
+    turns: int
+    embedding: Encoder | WordVectors
+    hash: str
+    """Of its files."""
+    weights: str
+    """The hash that the training noted of the weights."""
+
+
+def _read(model: str, embedding: str, device: str) -> _Read:
+    folder = _folder(model)
+    if folder is None or not is_head(model):
+        raise BackendError(
+            f"'{printable(model)}' is no folder of a head; `dialoscope train ruber` makes one."
+        )
+    spec = configuration(folder, SPEC)
+    try:
+        settings = spec["settings"]
+        shape, turns, trained = Shape.of(settings), int(settings["turns"]), str(settings["embedding"])
+        fingerprint, weights = str(spec["model"]), str(spec["hash"])
+    except (KeyError, TypeError, ValueError) as damaged:
+        raise BackendError(f"{folder / SPEC} is damaged: {damaged} is lacking or wrong.") from damaged
+    found = embedding_of(embedding or trained, device)
+    if found.fingerprint != fingerprint:
+        raise BackendError(
+            f"{folder} was trained with '{printable(trained)}', and '{printable(str(found))}' is not, or no "
+            "longer, the same. Name the place of the right one (`embedding`), or train again."
+        )
+    return _Read(folder, shape, turns, found, content_hash((folder / SPEC, folder / WEIGHTS)), weights)
+
+
+@lru_cache(maxsize=2)
+def _loaded(model: str, embedding: str, device: str, fingerprint: str) -> "HeadEngine":
+    """The weights, loaded once for each description, content of the folder, and process."""
+    read = _read(model, embedding, device)
+    side = import_torch_side("_torch_heads", f"The head {model}")
+    path = read.folder / WEIGHTS
+    loaded: HeadEngine = side.HeadEngine(path, read.shape, Features(read.embedding), device)
+    own = f"{path.name} {sha256(path.read_bytes()).hexdigest()}\n"
+    if sha256(own.encode()).hexdigest() != read.weights:
+        raise BackendError(f"{path} is damaged: these are not the weights that the training left there.")
+    return loaded

@@ -1,0 +1,221 @@
+"""Heads that learn to tell right replies from wrong ones, with vectors of texts that stay as they are."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.functional import cross_entropy
+
+from dialoscope.backends._torch_device import chosen_device
+from dialoscope.backends._torch_heads import Head
+from dialoscope.backends.features import Features, Pooling
+from dialoscope.backends.heads import Shape
+from dialoscope.learn._torch_loop import Loop
+from dialoscope.learn.lessons import Lesson, Rivals
+from dialoscope.learn.recipe import RuberRecipe
+from dialoscope.tally import Floats, Ints
+
+_AT_ONCE = 256
+"""Exchanges that are judged together."""
+
+
+class Told(NamedTuple):
+    """Some texts as a head reads them."""
+
+    vectors: torch.Tensor
+    lengths: torch.Tensor | None = None
+    """How many words each has, where they are read word by word."""
+
+
+class Inputs(Protocol):
+    """All texts of a training, ready to be read."""
+
+    dims: int
+    known: NDArray[np.bool_]
+    """Which texts have features."""
+
+    def of(self, texts: Ints) -> Told:
+        """These."""
+
+
+class Pooled:
+    """A vector for each text."""
+
+    def __init__(self, features: Features, texts: Sequence[str], how: Pooling, device: torch.device) -> None:
+        rows = features.pooled(texts, how)
+        self.dims = features.dims
+        self.known: NDArray[np.bool_] = np.logical_not(np.isnan(rows).any(axis=1))
+        self._rows = torch.from_numpy(rows).to(device)
+
+    def of(self, texts: Ints) -> Told:
+        """Their rows."""
+        return Told(self._rows[torch.from_numpy(texts).to(self._rows.device)])
+
+
+class WordByWord:
+    """A vector for each word of each text, in half precision."""
+
+    def __init__(self, features: Features, texts: Sequence[str], device: torch.device) -> None:
+        found = features.halves(texts)
+        self.dims = features.dims
+        self._counts = np.array([len(rows) for rows in found])
+        self._starts = np.cumsum(self._counts) - self._counts
+        self._rows = torch.from_numpy(np.concatenate(found)).to(device)
+        self.known: NDArray[np.bool_] = np.greater(self._counts, 0)
+
+    def of(self, texts: Ints) -> Told:
+        """Their rows, filled up to the same length."""
+        counts = self._counts[texts]
+        steps = np.arange(counts.max())
+        places = self._starts[texts][:, None] + np.minimum(steps, counts[:, None] - 1)
+        rows = self._rows[torch.from_numpy(places).to(self._rows.device)]
+        return Told(rows.float(), torch.from_numpy(counts))
+
+
+def inputs_of(features: Features, texts: Sequence[str], shape: Shape, device: str) -> Inputs:
+    """All texts as a head of this shape reads them."""
+    chosen = chosen_device(device)
+    if shape.recurrent:
+        return WordByWord(features, texts, chosen)
+    return Pooled(features, texts, shape.pooling, chosen)
+
+
+class Batch(NamedTuple):
+    """Some exchanges with a wrong reply each, as numbers of texts."""
+
+    queries: Ints
+    right: Ints
+    wrong: Ints
+
+
+class HeadTask:
+    """To tell the reply that people gave from one that does not belong there."""
+
+    def __init__(self, recipe: RuberRecipe, lesson: Lesson, inputs: Inputs) -> None:
+        self.recipe, self.lesson, self.inputs = recipe, lesson, inputs
+        self.device = chosen_device(recipe.device)
+        torch.manual_seed(recipe.seed)  # for weights that are new
+        self.head = Head(Shape.of(recipe.settings()), inputs.dims).to(self.device)
+        self.model: torch.nn.Module = self.head
+
+    def batches(self, epoch: int) -> Sequence[Batch]:
+        """Exchanges in an order of chance, with some of the wrong replies that stand ready."""
+        chance = np.random.default_rng([self.recipe.seed, epoch])
+        found = self.lesson.training
+        order = chance.random(found.wrong.shape).argsort(axis=1)[:, : self.recipe.each]
+        wrong = np.take_along_axis(found.wrong, order, axis=1)
+        every = Batch(
+            np.repeat(found.queries, wrong.shape[1]), np.repeat(found.right, wrong.shape[1]), wrong.ravel()
+        )
+        mixed = chance.permutation(len(every.right))
+        size = self.recipe.batch
+        return [_taken(every, mixed[begin : begin + size]) for begin in range(0, len(mixed), size)]
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """The mean over a batch."""
+        both = np.concatenate([batch.right, batch.wrong])
+        queries = self.head.query(*self.inputs.of(batch.queries))
+        replies = self.head.reply(*self.inputs.of(both))
+        right, wrong = self.head(queries.repeat(2, 1), replies).chunk(2)
+        return lost(right, wrong, self.recipe.margin)
+
+    def validated(self) -> float:
+        """The mean loss over what is chosen by."""
+        found = self.lesson.judged["validation"]
+        return self._loss(found)
+
+    def figures(self, name: str) -> dict[str, float]:
+        """Loss and accuracy against the kinds of replies learned from, and the place among random ones."""
+        self.model.eval()
+        with torch.inference_mode():
+            found = self._scores(self.lesson.judged[name])
+            ranked = self._scores(self.lesson.ranked[name])
+            return {
+                f"loss, {name}": self._loss(self.lesson.judged[name]),
+                f"accuracy, {name}": float(preferred(found).mean()),
+                f"reciprocal rank among {ranked.shape[1]}, {name}": float((1 / rank(ranked)).mean()),
+            }
+
+    def _loss(self, found: Rivals) -> float:
+        each = found.wrong.shape[1]
+        every = Batch(np.repeat(found.queries, each), np.repeat(found.right, each), found.wrong.ravel())
+        summed = 0.0
+        for begin in range(0, len(every.right), _AT_ONCE):
+            batch = _taken(every, np.arange(begin, min(begin + _AT_ONCE, len(every.right))))
+            summed += float(self.loss(batch)) * len(batch.right)
+        return summed / len(every.right)
+
+    def _scores(self, found: Rivals) -> Floats:
+        """How surely each reply is a right one: first the right one, then the wrong ones."""
+        candidates = np.column_stack([found.right, found.wrong])
+        rows = []
+        for begin in range(0, len(candidates), _AT_ONCE):
+            some = candidates[begin : begin + _AT_ONCE]
+            queries = self.head.query(*self.inputs.of(found.queries[begin : begin + _AT_ONCE]))
+            replies = self.head.reply(*self.inputs.of(some.ravel()))
+            scores = self.head.right(queries.repeat_interleave(some.shape[1], 0), replies)
+            rows.append(scores.double().cpu().numpy().reshape(some.shape))
+        return np.concatenate(rows)
+
+
+def _taken(batch: Batch, places: Ints) -> Batch:
+    return Batch(*(part[places] for part in batch))
+
+
+def lost(right: torch.Tensor, wrong: torch.Tensor, margin: float) -> torch.Tensor:
+    """How far a head is off, from what its last layer says of right and of wrong replies.
+
+    With one number for each, the wrong one should be lower by the margin; with two, they are classes.
+    """
+    if right.shape[1] == 1:
+        return (margin - right.sigmoid() + wrong.sigmoid()).clamp(min=0).mean()
+    classes = torch.ones(len(right), dtype=torch.long, device=right.device)
+    return cross_entropy(torch.cat([right, wrong]), torch.cat([classes, 0 * classes]))
+
+
+def preferred(scores: Floats) -> Floats:
+    """For each row, the share of the other columns that the first is above; equal ones count half."""
+    right, wrong = scores[:, :1], scores[:, 1:]
+    return np.asarray(((right > wrong) + 0.5 * (right == wrong)).mean(axis=1))
+
+
+def rank(scores: Floats) -> Floats:
+    """For each row, the place of the first column, from 1; equal ones share theirs."""
+    right, wrong = scores[:, :1], scores[:, 1:]
+    return np.asarray(1 + ((wrong > right) + 0.5 * (wrong == right)).sum(axis=1))
+
+
+@dataclass
+class HeadLoop(Loop):
+    """A training whose pace falls when validation no longer improves."""
+
+    recipe: RuberRecipe  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        rate = self.recipe.learning_rate
+        self.optimizer = torch.optim.AdamW(self.weights.values(), rate, weight_decay=0.0)  # which is Adam
+
+    def _step(self, batch: Batch, step: int, steps: int) -> float:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.recipe.learning_rate * self.recipe.decay ** self._slowed()
+        # What is dropped out depends on the place alone, so that going on later changes nothing.
+        torch.manual_seed(self.recipe.seed * 1_000_003 + self.state.epoch * 100_003 + step)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.task.loss(batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return float(loss.detach())
+
+    def _slowed(self) -> int:
+        """How often so many epochs in a row brought no improvement."""
+        best, without, slowed = math.inf, 0, 0
+        for entry in self.state.history:
+            improved = entry["validation"] < best
+            best, without = (entry["validation"], 0) if improved else (best, without + 1)
+            slowed += bool(without) and without % self.recipe.slow_after == 0
+        return slowed
