@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.ruber_unreferenced import RuberUnreferenced
     from dialoscope.metrics.self_bleu import SelfBleu
     from dialoscope.metrics.self_consistency import SelfConsistency
+    from dialoscope.metrics.specificity import Specificity
     from dialoscope.metrics.words import Words
     from dialoscope.records import Dialogue, Example, Rating, Turn
     from dialoscope.results import Result
@@ -116,6 +117,7 @@ _HOMES = {
     "RunError": "errors",
     "SelfBleu": "metrics.self_bleu",
     "SelfConsistency": "metrics.self_consistency",
+    "Specificity": "metrics.specificity",
     "SumMetric": "metrics",
     "System": "systems",
     "TrainingError": "errors",
@@ -192,6 +194,7 @@ __all__ = [
     "RunError",
     "SelfBleu",
     "SelfConsistency",
+    "Specificity",
     "SumMetric",
     "System",
     "TrainingError",

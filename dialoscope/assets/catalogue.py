@@ -100,7 +100,8 @@ def _entry(found: Status) -> dict[str, object]:
 
 
 def _carriers(asset: Asset) -> str:
-    return " or ".join(source.title for source in asset.sources) or f"this package; needs `{asset.base}`"
+    here = f"this package; needs `{asset.base}`" if asset.base else "this package"
+    return " or ".join(source.title for source in asset.sources) or here
 
 
 def _whole(found: Iterable[Status]) -> list[Status]:

@@ -49,6 +49,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "words": "dialoscope.metrics.words:Words",
         "repetition": "dialoscope.metrics.repetition:Repetition",
         "copying": "dialoscope.metrics.copying:Copying",
+        "specificity": "dialoscope.metrics.specificity:Specificity",
         "self-consistency": "dialoscope.metrics.self_consistency:SelfConsistency",
         "coherence": "dialoscope.metrics.coherence:Coherence",
         "fluency": "dialoscope.metrics.fluency:Fluency",

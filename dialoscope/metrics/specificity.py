@@ -1,0 +1,54 @@
+"""Specificity: how rare a reply's words are (See et al., 2019, https://aclanthology.org/N19-1170)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.backends import Backend
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, MeanMetric, ratio
+from dialoscope.metrics.word_counts import WordCounts
+from dialoscope.tally import Floats
+from dialoscope.text import Batch, Tokenizer, replies_of
+from dialoscope.text.tokens import vocabulary_of
+
+
+@dataclass(frozen=True)
+class Specificity(MeanMetric):
+    """How rare a reply's words are among what people say: "I do not know" suits everything."""
+
+    name = "specificity"
+    version = 1
+    paper = "https://aclanthology.org/N19-1170"
+    higher_is_better = True
+    paths = frozenset({"corpus"})
+
+    corpus: str = "talk-words"
+    """Where words are counted: the shipped table, or any file of texts or dialogues."""
+    tokenizer: str = "words"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "corpus", str(self.corpus))  # a Path is plain enough
+        super().__post_init__()
+        Tokenizer(self.tokenizer)
+        if "," in self.corpus:
+            raise MetricError("specificity: rename the corpus, since a comma in its name parts settings.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """0 where all words are the commonest, 1 where nobody else uses one of them."""
+        return Bounds(0, 1)
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """What the words are counted in."""
+        return (WordCounts(self.corpus),)
+
+    def grade(self, batch: Batch) -> Floats:
+        """The mean over a reply's words; undefined for a reply without words."""
+        tokenizer = Tokenizer(self.tokenizer)
+        replies = replies_of(batch, tokenizer)
+        counts = WordCounts(self.corpus).counts(tokenizer)
+        rarity = np.array([counts.rarity(word) for word in vocabulary_of(batch, tokenizer)], float)
+        sums = np.bincount(replies.owner, rarity[replies.ids], len(batch))
+        return ratio(sums, replies.lengths)

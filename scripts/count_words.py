@@ -1,0 +1,38 @@
+"""Count in how many utterances of the assets chitchat and movie-dialogues each word stands.
+
+python scripts/count_words.py dialoscope/assets/trained/talk-words
+
+Words that stand in fewer than three are left out: specificity takes a word that is not there for one that
+stands in a single text. The table has the same bytes every time; the registry of assets pins their hash.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from dialoscope.backends.dialogues import said
+from dialoscope.learn.corpus import whole
+from dialoscope.metrics.word_counts import TABLE, TABLE_TOKENIZER, counted
+from dialoscope.text import Tokenizer
+
+CORPORA = ("chitchat", "movie-dialogues")
+FEWEST = 3
+
+
+def main(folder: Path) -> None:
+    """Write the table, the commonest words first."""
+    found = counted(utterances(), Tokenizer(TABLE_TOKENIZER))
+    kept = sorted(((-count, word) for word, count in found.items() if count >= FEWEST))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / TABLE).write_text("".join(f"{word}\t{-count}\n" for count, word in kept), encoding="utf-8")
+
+
+def utterances() -> Iterator[str]:
+    """Every turn of every dialogue."""
+    for corpus in CORPORA:
+        for turns in whole(said(corpus)):
+            yield from turns
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
