@@ -16,9 +16,6 @@ from dialoscope.text import Batch
 RIGHT = ("right", "relevance")
 """What the class is called by models that judge two ways, and by those with a single output."""
 
-TURNS = 4
-"""How many turns a model is shown that does not say how many it learnt with."""
-
 
 @dataclass(frozen=True)
 class JudgedInContext(Metric[Sums]):
@@ -31,13 +28,13 @@ class JudgedInContext(Metric[Sums]):
 
     model: Classifier = TransformerClassifier("ruber-unreferenced")
     """What judges: an asset, or the folder of a trained checkpoint; one of its classes must be right."""
-    turns: int = 0
-    """How many of the last turns it is shown; 0: as many as it learnt with."""
+    turns: int = 4
+    """How many of the last turns it is shown; a head looks at no more of them than it learnt with."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.turns < 0:
-            raise MetricError(f"{self.name}: turns must be 0 (as the model learnt) or more.")
+        if self.turns < 1:
+            raise MetricError(f"{self.name}: turns must be 1 or more.")
 
     def announce(self, batch: Batch) -> None:
         """Refuse a model that does not know what is right before any model computes."""
@@ -45,11 +42,10 @@ class JudgedInContext(Metric[Sums]):
 
     def judged(self, batch: Batch) -> Floats:
         """The probability that each reply is right; undefined without anything said, before or in reply."""
-        turns = self.turns or getattr(self.model, "turns", TURNS)
-        return batch.once(("judged", self.model, turns), lambda: self._judged(batch, turns))
+        return batch.once(("judged", self.model, self.turns), lambda: self._judged(batch))
 
-    def _judged(self, batch: Batch, turns: int) -> Floats:
-        pairs = [shown(example, turns) for example in batch]
+    def _judged(self, batch: Batch) -> Floats:
+        pairs = [shown(example, self.turns) for example in batch]
         asked = list(dict.fromkeys(pair for pair in pairs if pair is not None))
         found = self.model.classify(asked)[:, self._column()].tolist() if asked else []
         known: dict[Pair | None, float] = {None: math.nan, **dict(zip(asked, found, strict=True))}
