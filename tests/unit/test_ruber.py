@@ -285,6 +285,12 @@ def test_neither_order_nor_sides_matter(words, data):
         assert found == pytest.approx(found[:1] * 3)
 
 
+def test_the_mean_of_word_vectors_is_the_metric_average():
+    one, other = ds.RuberReferenced(vectors="fake", pooling="mean"), ds.Average(vectors="fake")
+    result = ds.evaluate(some_replies(), [one, other])
+    assert result.values(one) == pytest.approx(result.values(other), abs=1e-12)
+
+
 # The blend
 
 
