@@ -129,6 +129,18 @@ class Classifier(Backend, Protocol):
 
 
 @runtime_checkable
+class Regressor(Backend, Protocol):
+    """Foretells how people would rate replies."""
+
+    def rate(self, replies: Sequence[Example]) -> Floats:
+        """A row for each: the rating, from 1 to 5 or beyond, and how strange the reply is to the model.
+
+        A strangeness above 1 is that of 1 in 100 replies of the kind that the model knows. NaN where a reply,
+        or what it is judged by, says nothing.
+        """
+
+
+@runtime_checkable
 class WordVectors(Backend, Protocol):
     """Static vectors of words."""
 

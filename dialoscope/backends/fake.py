@@ -108,6 +108,27 @@ class FakeClassifier(_Fake):
 
 
 @dataclass(frozen=True)
+class FakeRegressor(_Fake):
+    """A reply is rated by the share of its words in context and references, and strange if it has none."""
+
+    name: ClassVar[str] = "fake-regressor"
+    version: ClassVar[int] = 1
+
+    def rate(self, replies: Sequence[Example]) -> Floats:
+        """From 0.5, for none, to 5.5, for all: a bit beyond the scale, as models go."""
+        return np.array([self._row(reply) for reply in replies], float).reshape(-1, 2)
+
+    def _row(self, reply: Example) -> tuple[float, float]:
+        words = reply.response.lower().split()
+        said, references = (" ".join(texts).lower().split() for texts in (reply.context, reply.references))
+        if not (words and said and references):
+            return math.nan, math.nan
+        known = {*said, *references}
+        share = sum(word in known for word in words) / len(words)
+        return 0.5 + 5 * share, 0.5 if share else 2.0
+
+
+@dataclass(frozen=True)
 class FakeWordVectors(_Fake):
     """Letter counts, and one more for each letter; words without a letter are unknown."""
 

@@ -19,6 +19,7 @@ _HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
         },
         base.Encoder: {"": "encoder:TransformerEncoder", "fake": "fake:FakeEncoder"},
         base.Classifier: {"": "classifier:TransformerClassifier", "fake": "fake:FakeClassifier"},
+        base.Regressor: {"": "bilinear:BilinearRegressor", "fake": "fake:FakeRegressor"},
         base.WordVectors: {"": "vectors:StaticVectors", "fake": "fake:FakeWordVectors"},
         base.Tagger: {"": "tagger:SpacyTagger", "fake": "fake:FakeTagger"},
         base.Lexicon: {"": "wordnet:WordNet", "fake": "fake:FakeLexicon"},
