@@ -188,7 +188,8 @@ def _read(described: BilinearRegressor) -> _Read:
     if not described.model:
         raise BackendError(
             "adem needs a checkpoint, and none is shipped, since rated replies may seldom be passed on. "
-            "Train one with: dialoscope train adem RATED.jsonl -o FOLDER, and name it: adem:checkpoint=FOLDER."
+            "Train one with: dialoscope train adem RATED.jsonl -o FOLDER, and name it so: "
+            "adem:checkpoint=FOLDER."
         )
     folder, spec = _spec(described.model)
     try:

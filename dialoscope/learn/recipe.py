@@ -14,27 +14,13 @@ Method = Literal["lora", "full"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course:
-    """What every training has that goes on in epochs."""
+class Settings:
+    """What every training has: settings that are checked, and told."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     """What settings that are words can be."""
-
-    epochs: int = 4
-    """At most."""
-    learning_rate: float = 1e-3
-    """At its highest."""
-    batch: int = 8192
-    """How much is learned from at once."""
-    dropout: float = 0.0
-    patience: int = 1
-    """How many epochs may pass without improvement before it stops early."""
-    seed: int = 0
-    minutes: float = field(default=0.0, compare=False)
-    """After so long it stops with the best so far; 0: never."""
-    device: str = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
         for name, choices in self.choices.items():
@@ -60,6 +46,25 @@ class Course:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Course(Settings):
+    """What every training has that goes on in epochs."""
+
+    epochs: int = 4
+    """At most."""
+    learning_rate: float = 1e-3
+    """At its highest."""
+    batch: int = 8192
+    """How much is learned from at once."""
+    dropout: float = 0.0
+    patience: int = 1
+    """How many epochs may pass without improvement before it stops early."""
+    seed: int = 0
+    minutes: float = field(default=0.0, compare=False)
+    """After so long it stops with the best so far; 0: never."""
+    device: str = field(default="auto", compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recipe(Course):
     """How a model itself is trained further; the defaults are those of the shipped checkpoints.
 
@@ -82,13 +87,15 @@ class Recipe(Course):
 
 _WHOLE = (
     "rank", "epochs", "batch", "patience", "turns", "each", "pairs", "ready", "units", "layers",
-    "slow_after", "seeds",
+    "slow_after", "seeds", "steps", "dims",
 )  # fmt: skip
 _RANGES = {
     **dict.fromkeys(_WHOLE, (1, math.inf)),
     **dict.fromkeys(("margin", "decay"), (1e-12, 1)),
     "max_tokens": (2, math.inf),
     "made": (0, math.inf),
+    "l2": (0, math.inf),
+    "folds": (3, math.inf),
     "minutes": (0, math.inf),
     "learning_rate": (1e-12, 1),
     "seed": (0, 2**32 - 1),
@@ -218,3 +225,32 @@ class RuberRecipe(Course):
             raise TrainingError(f"part is '{self.part}'; write 2/2 for the second of two parts, 1/1 for all.")
         if not self.perceptron or min(self.perceptron) < 1:
             raise TrainingError("perceptron must name the width of at least one layer, each 1 or more.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdemRecipe(Settings):
+    """A bilinear form over vectors of context, reference and reply, which learns how people rate replies.
+
+    Lowe et al. (2017, https://aclanthology.org/P17-1103); the number of dimensions is theirs.
+    """
+
+    name: ClassVar[str] = "adem"
+
+    model: str = "minilm"
+    """The encoder whose vectors are compared: an asset, a folder, or a name on the hub."""
+    dims: int = 50
+    """How many principal components are kept of them."""
+    turns: int = 4
+    """The last turns of a context that are read."""
+    l2: float = 1.0
+    """How strongly the matrices are held to where they begin, which is the identity; 0: not at all."""
+    steps: int = 100
+    """Of the descent, at most."""
+    patience: int = 5
+    """How many steps may pass without improvement before it stops early."""
+    folds: int = 5
+    """In so many parts the contexts are cut, of which each is kept apart in turn."""
+    seeds: int = 3
+    """How often they are cut, each time otherwise."""
+    seed: int = 0
+    device: str = field(default="auto", compare=False)
