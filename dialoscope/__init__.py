@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.perplexity import Perplexity
     from dialoscope.metrics.pmi import Pmi
     from dialoscope.metrics.prd import Prd
+    from dialoscope.metrics.relatedness import Relatedness
     from dialoscope.metrics.repetition import Repetition
     from dialoscope.metrics.rouge import Rouge
     from dialoscope.metrics.ruber import Ruber
@@ -105,6 +106,7 @@ _HOMES = {
     "Prd": "metrics.prd",
     "Rating": "records",
     "RecordedSystem": "systems.recorded",
+    "Relatedness": "metrics.relatedness",
     "Repetition": "metrics.repetition",
     "Replies": "data",
     "Responses": "systems",
@@ -182,6 +184,7 @@ __all__ = [
     "Prd",
     "Rating",
     "RecordedSystem",
+    "Relatedness",
     "Repetition",
     "Replies",
     "Responses",

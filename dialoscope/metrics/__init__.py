@@ -55,6 +55,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "fluency": "dialoscope.metrics.fluency:Fluency",
         "perplexity": "dialoscope.metrics.perplexity:Perplexity",
         "pmi": "dialoscope.metrics.pmi:Pmi",
+        "relatedness": "dialoscope.metrics.relatedness:Relatedness",
         "ruber-unreferenced": "dialoscope.metrics.ruber_unreferenced:RuberUnreferenced",
         "ruber-referenced": "dialoscope.metrics.ruber_referenced:RuberReferenced",
         "ruber": "dialoscope.metrics.ruber:Ruber",

@@ -1,0 +1,62 @@
+"""Relatedness: how near a reply is to what it replies to (Xu et al., 2018, aclanthology.org/D18-1432)."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dialoscope.backends import Encoder
+from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.errors import MetricError
+from dialoscope.metrics.base import Bounds, MeanMetric, ratio
+from dialoscope.tally import Floats
+from dialoscope.text import Batch
+
+if TYPE_CHECKING:
+    from dialoscope.backends.base import Vectors
+
+
+@dataclass(frozen=True)
+class Relatedness(MeanMetric):
+    """How near the vector of a reply is to that of the turn before it, to an encoder."""
+
+    name = "relatedness"
+    version = 1
+    paper = "https://aclanthology.org/D18-1432"
+    needs = frozenset({"context"})
+    higher_is_better = True
+    at_once = True
+
+    encoder: Encoder = TransformerEncoder("mpnet")
+    """Whose vectors of texts are compared."""
+    turns: int = 1
+    """How many of the last turns stand for the context, one on each line."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 1:
+            raise MetricError("relatedness: turns must be 1 or more.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """A cosine."""
+        return Bounds(-1, 1)
+
+    def grade(self, batch: Batch) -> Floats:
+        """Undefined where nothing is said, in the reply or before it, and for a vector without length."""
+        said = ["\n".join(one.context[-self.turns :]).strip() for one in batch]
+        replies = [one.response.strip() for one in batch]
+        both = np.array([bool(before and reply) for before, reply in zip(said, replies, strict=True)], bool)
+        texts = list(dict.fromkeys(text for text in (*said, *replies) if text))
+        place = {text: number for number, text in enumerate(texts)}
+        vectors = self.encoder.encode(texts).astype(float) if texts else np.zeros((0, 1))
+        found = np.full(len(batch), np.nan)
+        pairs = [(place[said[row]], place[replies[row]]) for row in np.flatnonzero(both)]
+        left, right = np.array(pairs, np.int64).reshape(-1, 2).T
+        found[both] = _cosines(vectors[left], vectors[right])
+        return found
+
+
+def _cosines(left: "Vectors | Floats", right: "Vectors | Floats") -> Floats:
+    lengths = np.sqrt((left * left).sum(axis=1) * (right * right).sum(axis=1))
+    return np.clip(ratio((left * right).sum(axis=1), lengths), -1, 1)
