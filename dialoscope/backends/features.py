@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Vectors, WordVectors
 from dialoscope.backends.memory import remembered, text_key
+from dialoscope.backends.models import ADAPTER, _is_folder
 from dialoscope.signature import signature
 
 Pooling = Literal["max", "mean"]
@@ -32,11 +33,16 @@ def embedding_of(name: str, device: str = "auto") -> Encoder | WordVectors:
 
 
 def _holds_words(name: str) -> bool:
-    """Whether word vectors are meant: a file, an asset of them, or a folder that holds no model."""
-    place = Path(name).expanduser()
-    if place.is_dir():
-        return not any((place / known).is_file() for known in ("config.json", "adapter_config.json"))
-    return place.is_file() or (name in assets.ASSETS and assets.ASSETS[name].kind == "word vectors")
+    """Whether word vectors are meant: an asset of them, a file, or a folder that holds no model."""
+    if _is_folder(name):
+        folder = Path(name).expanduser()
+        return not any((folder / known).is_file() for known in ("config.json", ADAPTER))
+    if name in assets.ASSETS:
+        return assets.ASSETS[name].kind == "word vectors"
+    try:
+        return Path(name).expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):  # too long a name, nobody's home, a zero byte
+        return False
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dialoscope.backends import base
+from dialoscope.backends.heads import is_head
 from dialoscope.errors import BackendError
 
 _HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
@@ -18,7 +19,11 @@ _HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
             "fake": "fake:FakeLanguageModel",
         },
         base.Encoder: {"": "encoder:TransformerEncoder", "fake": "fake:FakeEncoder"},
-        base.Classifier: {"": "classifier:TransformerClassifier", "fake": "fake:FakeClassifier"},
+        base.Classifier: {
+            "": "classifier:TransformerClassifier",
+            "head": "heads:HeadClassifier",
+            "fake": "fake:FakeClassifier",
+        },
         base.Regressor: {"": "bilinear:BilinearRegressor", "fake": "fake:FakeRegressor"},
         base.WordVectors: {"": "vectors:StaticVectors", "fake": "fake:FakeWordVectors"},
         base.Tagger: {"": "tagger:SpacyTagger", "fake": "fake:FakeTagger"},
@@ -66,8 +71,10 @@ def _described(kind: type, text: str) -> Any:  # noqa: ANN401
                 f"'{text}' names no model; write the server's name for it behind a #: {text}#NAME."
             )
         return _class(homes["http"])(address, model)
-    if text in homes and text not in ("", "http"):
+    if text in homes and text not in ("", "http", "head"):
         return _class(homes[text])()
+    if kind is base.Classifier and is_head(text):
+        return _class(homes["head"])(text)
     return _class(homes[""])(text)
 
 

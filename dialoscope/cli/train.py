@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import screen
+from dialoscope.errors import DialoscopeError
 
 train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
@@ -26,6 +27,37 @@ MaxTokens = Annotated[int | None, typer.Option(help="Of a dialogue or pair; what
 Dropout = Annotated[float | None, typer.Option(help="Of what the adapter reads.")]
 Tests = Annotated[list[str], typer.Option("--test", help="A file to report figures on; never learned from.")]
 Licence = Annotated[str, typer.Option(help="Of the data, for the card.")]
+
+Validation = Annotated[str, typer.Option(help="A file to choose by, or the share of dialogues kept for it.")]
+Avoid = Annotated[list[str], typer.Option(help="A file whose exchanges must not be learned from.")]
+Embedding = Annotated[str | None, typer.Option(help="Whose vectors: an encoder, word vectors, a folder.")]
+Representation = Annotated[
+    str | None,
+    typer.Option(
+        help="bi-gru, max or mean of these vectors; cross: an encoder reads both texts, and learns."
+    ),
+]
+Objective = Annotated[str | None, typer.Option(help="ranking or cross-entropy.")]
+Negatives = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND,...",
+        help="Wrong replies: random, dialogue, near, shuffled, repeated, spliced, generic.",
+    ),
+]
+Each = Annotated[int | None, typer.Option(help="Wrong replies against each right one.")]
+Ready = Annotated[int | None, typer.Option(help="Wrong replies that stand ready; each epoch takes others.")]
+Turns = Annotated[int | None, typer.Option(help="The turns before a reply that it is judged by.")]
+Pairs = Annotated[int | None, typer.Option(help="The most right replies that are learned from.")]
+Part = Annotated[str | None, typer.Option(help="The part of the dialogues: 2/2 is the second half, 1/1 all.")]
+Seeds = Annotated[int | None, typer.Option(help="How many trainings, of which the best is kept.")]
+Margin = Annotated[float | None, typer.Option(help="Of the ranking.")]
+Units = Annotated[int | None, typer.Option(help="Of a recurrent layer, in each direction.")]
+Layers = Annotated[int | None, typer.Option(help="Recurrent ones.")]
+Perceptron = Annotated[str | None, typer.Option(metavar="WIDTH,...", help="The widths of its hidden layers.")]
+Decay = Annotated[float | None, typer.Option(help="The learning rate's factor when it goes no further.")]
+SlowAfter = Annotated[int | None, typer.Option(help="Epochs without improvement that make it so.")]
+Restyle = Annotated[float | None, typer.Option(help="The share written as other corpora write.")]
 
 
 @train.command()
@@ -104,6 +136,78 @@ def nli(
     )  # fmt: skip
     found = train_nli(data, output, recipe, dialogues=dialogues, tests=test, licence=licence)
     screen.show(f"{found.folder}: sha256 {found.hash}")
+
+
+@train.command()
+def ruber(
+    data: Annotated[
+        list[str], typer.Argument(help="Files of dialogues, or assets: chitchat, movie-dialogues.")
+    ],
+    output: Folder,
+    validation: Validation = "0.05",
+    test: Tests = [],
+    avoid: Avoid = [],
+    embedding: Embedding = None,
+    representation: Representation = None,
+    objective: Objective = None,
+    negatives: Negatives = None,
+    each: Each = None,
+    ready: Ready = None,
+    turns: Turns = None,
+    pairs: Pairs = None,
+    part: Part = None,
+    seeds: Seeds = None,
+    margin: Margin = None,
+    units: Units = None,
+    layers: Layers = None,
+    perceptron: Perceptron = None,
+    decay: Decay = None,
+    slow_after: SlowAfter = None,
+    model: Model = None,
+    method: Method = None,
+    rank: Rank = None,
+    max_tokens: MaxTokens = None,
+    restyle: Restyle = None,
+    epochs: Epochs = None,
+    learning_rate: Rate = None,
+    batch: Batch = None,
+    patience: Patience = None,
+    dropout: Dropout = None,
+    seed: Seed = None,
+    minutes: Minutes = None,
+    device: Device = None,
+    licence: Licence = "",
+) -> None:
+    """Train a judge of whether a reply belongs to what was said: the unreferenced part of RUBER."""
+    from dialoscope.learn.ruber import ruber_recipe, train_ruber
+
+    recipe = ruber_recipe(
+        embedding=embedding, representation=representation, objective=objective, each=each, ready=ready,
+        negatives=_kinds(negatives), turns=turns, pairs=pairs, part=part, seeds=seeds, margin=margin,
+        units=units, layers=layers, perceptron=_widths(perceptron), decay=decay, slow_after=slow_after,
+        model=model, method=method, rank=rank, max_tokens=max_tokens, restyle=restyle, epochs=epochs,
+        learning_rate=learning_rate, batch=batch, patience=patience, dropout=dropout, seed=seed,
+        minutes=minutes, device=device,
+    )  # fmt: skip
+    kept = _share(validation)
+    found = train_ruber(data, output, recipe, validation=kept, tests=test, avoid=avoid, licence=licence)
+    screen.show(f"{found.folder}: sha256 {found.hash}")
+
+
+def _kinds(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _widths(text: str | None) -> tuple[int, ...] | None:
+    """`256,512,128` as numbers."""
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError as error:
+        raise DialoscopeError(
+            f"--perceptron {text} is not understood; write --perceptron 256,512."
+        ) from error
 
 
 def _share(text: str) -> str | float:

@@ -1,13 +1,15 @@
 """Heads that learn to tell right replies from wrong ones, with vectors of texts that stay as they are."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 
 from dialoscope.backends._torch_device import chosen_device
@@ -21,6 +23,9 @@ from dialoscope.tally import Floats, Ints
 
 _AT_ONCE = 256
 """Exchanges that are judged together."""
+
+
+__all__ = ["HeadLoop", "HeadTask", "inputs_of", "lost", "one_thread", "preferred", "rank", "save_file"]
 
 
 class Told(NamedTuple):
@@ -84,6 +89,17 @@ def inputs_of(features: Features, texts: Sequence[str], shape: Shape, device: st
     return Pooled(features, texts, shape.pooling, chosen)
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute with a single thread: with so little to do at a time several would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class Batch(NamedTuple):
     """Some exchanges with a wrong reply each, as numbers of texts."""
 
@@ -139,6 +155,10 @@ class HeadTask:
                 f"accuracy, {name}": float(preferred(found).mean()),
                 f"reciprocal rank among {ranked.shape[1]}, {name}": float((1 / rank(ranked)).mean()),
             }
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """What it has learned."""
+        return {name: one.detach().cpu().clone() for name, one in self.head.state_dict().items()}
 
     def _loss(self, found: Rivals) -> float:
         each = found.wrong.shape[1]
