@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from dialoscope.learn import Checkpoint, LmRecipe, NliRecipe, train_lm, train_nli
+    from dialoscope.learn.recipe import CrossRecipe, RuberRecipe
+    from dialoscope.learn.ruber import train_ruber
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.average import Average
     from dialoscope.metrics.bertscore import Bertscore
@@ -78,6 +80,7 @@ _HOMES = {
     "CommandSystem": "systems.command",
     "Contexts": "data.contexts",
     "Copying": "metrics.copying",
+    "CrossRecipe": "learn.recipe",
     "DataError": "errors",
     "Dialogue": "records",
     "DialoscopeError": "errors",
@@ -114,6 +117,7 @@ _HOMES = {
     "RetrievalSystem": "systems.retrieval",
     "Rouge": "metrics.rouge",
     "Ruber": "metrics.ruber",
+    "RuberRecipe": "learn.recipe",
     "RuberReferenced": "metrics.ruber_referenced",
     "RuberUnreferenced": "metrics.ruber_unreferenced",
     "RunError": "errors",
@@ -139,6 +143,7 @@ _HOMES = {
     "system": "systems",
     "train_lm": "learn",
     "train_nli": "learn",
+    "train_ruber": "learn.ruber",
     "verify": "scoring",
 }
 
@@ -156,6 +161,7 @@ __all__ = [
     "CommandSystem",
     "Contexts",
     "Copying",
+    "CrossRecipe",
     "DataError",
     "Dialogue",
     "DialoscopeError",
@@ -192,6 +198,7 @@ __all__ = [
     "RetrievalSystem",
     "Rouge",
     "Ruber",
+    "RuberRecipe",
     "RuberReferenced",
     "RuberUnreferenced",
     "RunError",
@@ -218,6 +225,7 @@ __all__ = [
     "system",
     "train_lm",
     "train_nli",
+    "train_ruber",
     "verify",
 ]
 
