@@ -15,7 +15,8 @@ Explain = Annotated[
     str | None,
     typer.Option(
         metavar="METRIC",
-        help="In place of the table: which turn each reply's value is owed to; self-consistency can say.",
+        help="In place of the table: what each reply's value is owed to; self-consistency and composite "
+        "can say.",
     ),
 ]
 

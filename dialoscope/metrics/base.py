@@ -177,6 +177,10 @@ class Metric(ABC, Generic[T]):
         """The reason for the value of each reply that has one; nothing at all where a metric knows none."""
         return None
 
+    def contributions(self, tally: T) -> "Mapping[str, Floats] | None":
+        """What each part adds to the value of each reply, by its name; nothing for a metric without parts."""
+        return None
+
     @property
     def signature(self) -> str:
         """How the number is made."""
@@ -288,6 +292,11 @@ class PoolMetric(Metric[T]):
     @abstractmethod
     def scores_without(self, tally: T, blocks: Ints) -> Floats:
         """The number with the replies of each block left out in turn; blocks are numbered from 0."""
+
+
+def measured(metric: Metric[T], batch: Batch) -> T:
+    """The statistics of a metric, made once for a batch, whether it was named or is a part of another."""
+    return batch.once(("measured", metric.statistics), lambda: metric.measure(batch))
 
 
 @cache

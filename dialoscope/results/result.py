@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars
 
     from dialoscope.metrics.prd import Curve
-    from dialoscope.results.explanations import Explanation
+    from dialoscope.results.explanations import Explanation, Makeup
 
 Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
 """By system, by metric."""
@@ -84,8 +84,11 @@ class Result:
         found: Curve = one.curve(self.tallies[one.statistics].take(self.rows(system)))
         return found
 
-    def explanations(self, of: Metric[Any] | str) -> "list[Explanation]":
-        """Which turn of its context each reply's value is owed to, the strongest reasons first."""
+    def explanations(self, of: Metric[Any] | str) -> "list[Explanation] | list[Makeup]":
+        """Which turn of its context each reply's value is owed to, the strongest reasons first.
+
+        Of a metric that is made of parts, what each part adds, the lowest values first.
+        """
         from dialoscope.results.explanations import explained
 
         return explained(self, self.named(of))

@@ -19,7 +19,7 @@ from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, canonical
 from dialoscope.errors import DataError, MetricError
 from dialoscope.metrics import Metric, suite
 from dialoscope.metrics import metrics as read_metrics
-from dialoscope.metrics.base import setting_types
+from dialoscope.metrics.base import measured, setting_types
 from dialoscope.records import Example
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
@@ -286,8 +286,8 @@ def _measure_all(
     """The statistics of all replies, each kind made once however many metrics use it."""
     makers = {one.statistics: one for one in reversed(metrics)}
     parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
-    for measured in _mapped(batches, tuple(makers.values()), on):
-        for key, tally in zip(makers, measured, strict=True):
+    for tallies in _mapped(batches, tuple(makers.values()), on):
+        for key, tally in zip(makers, tallies, strict=True):
             parts[key].append(tally)
     return {key: makers[key].tally.joined(parts.pop(key)) for key in makers}
 
@@ -313,10 +313,10 @@ def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> l
     batch = Batch(examples)
     for one in metrics:
         one.announce(batch)
-    measured = [one.measure(batch) for one in metrics]
-    for one, tally in zip(metrics, measured, strict=True):
+    tallies = [measured(one, batch) for one in metrics]
+    for one, tally in zip(metrics, tallies, strict=True):
         if len(tally) != len(batch):
             raise MetricError(
                 f"{one} measured {len(tally)} replies where there are {len(batch)}; it has a bug."
             )
-    return measured
+    return tallies

@@ -1,0 +1,27 @@
+"""The verb `train composite`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialoscope.cli import screen
+
+
+def composite(
+    data: Annotated[
+        list[str], typer.Argument(help="Files of rated replies; each is a corpus, and counts like any other.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The checkpoint's folder.")],
+    evenness: Annotated[
+        float | None, typer.Option(help="How strongly weights are drawn to each other; 0: not at all.")
+    ] = None,
+    licence: Annotated[str, typer.Option(help="Of the data, for the card.")] = "",
+) -> None:
+    """Weigh metrics that need no references as people do, and judge each corpus by the others."""
+    from dialoscope.learn.composite import CompositeRecipe
+    from dialoscope.scoring.composite import train_composite
+
+    recipe = CompositeRecipe() if evenness is None else CompositeRecipe(evenness=evenness)
+    found = train_composite(data, output, recipe, licence=licence)
+    screen.show(f"{found.folder}: sha256 {found.spec['combination_sha256']}")

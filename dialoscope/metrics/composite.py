@@ -1,0 +1,233 @@
+"""The composite: one number from several metrics that need no references, weighted as people do."""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dialoscope.assets as assets
+from dialoscope.backends import Backend
+from dialoscope.backends.kinds import check_kind
+from dialoscope.errors import BackendError, MetricError, TrainingError
+from dialoscope.learn.checkpoint import SPEC
+from dialoscope.learn.combination import ASPECTS, Aspect, Combination, Part, Scale, load
+from dialoscope.metrics import metric
+from dialoscope.metrics.base import Bounds, GradeMetric, Metric, measured
+from dialoscope.printable import printable
+from dialoscope.signature import signature
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+FAKE = "fake"
+SHOWN = 16
+"""Digits of a hash in a signature."""
+
+
+@dataclass(frozen=True)
+class Composite(GradeMetric[Sums]):
+    """How good a reply is, by parts that need no references: each on a fixed scale, weighted as people do."""
+
+    name = "composite"
+    version = 1
+    paper = "https://aclanthology.org/2020.acl-main.333"
+    higher_is_better = True
+    at_once = True
+    tally = Sums
+    paths = frozenset({"model"})
+
+    aspect: Aspect = "overall"
+    """What is weighed: the reply as a whole, how it suits the context, how it is said, or what it offers."""
+    model: str = "composite"
+    """Parts, scales and weights: an asset, or the folder of a checkpoint."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "model", str(self.model))  # a Path is plain enough
+        super().__post_init__()
+        if "," in self.model or not self.model:
+            raise MetricError("composite: model must be an asset or a folder without a comma in its name.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """Each part is a share of replies, and weights add up to 1."""
+        return Bounds(0, 1)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What a part needs that weighs anything."""
+        return frozenset().union(*(self.parts[place].needs for place in self._used))
+
+    @property
+    def parts(self) -> tuple[Metric[Any], ...]:
+        """The metrics it is made of, those of other aspects too."""
+        return _parts(self.combination)
+
+    @property
+    def combination(self) -> Combination:
+        """Parts, scales and weights, read again where the file has changed."""
+        if self.model == FAKE:
+            return _FAKE
+        spec = _folder(self.model) / SPEC
+        return _loaded(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The models behind all parts."""
+        return tuple(dict.fromkeys(model for part in self.parts for model in part.backends))
+
+    @property
+    def tolerance(self) -> float:
+        """What each part may be off by, on its scale."""
+        steps = zip(self._weights, self.combination.scales, self.parts, strict=True)
+        return max(1e-9, math.fsum(weight * scale.steepest * part.tolerance for weight, scale, part in steps))
+
+    @property
+    def statistics(self) -> Hashable:
+        """What the parts say, whatever is weighed."""
+        return "parts", self.model
+
+    @property
+    def signature(self) -> str:
+        """With a hash of parts, scales and weights."""
+        model = f"[{printable(self.model)}|sha256:{self.combination.hash[:SHOWN]}]"
+        return f"{self.name}|aspect:{self.aspect}|model:{model}|v:{self.version}"
+
+    def announce(self, batch: Batch) -> None:
+        """What the parts will ask; models that the weights were not fitted to are refused first."""
+        self._check_models()
+        for part in self.parts:
+            part.announce(batch)
+
+    def measure(self, batch: Batch) -> Sums:
+        """The value of each part; nothing at all of a reply that says nothing."""
+        columns = [part.score_each(measured(part, batch)) for part in self.parts]
+        values = np.array(columns, float).reshape(len(self.parts), len(batch)).T
+        silent = np.array([not one.response.strip() for one in batch], bool)
+        return Sums(np.where(silent[:, None], math.nan, values))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """Undefined for a reply of which every part that needs a context is, or every part at all."""
+        values = _values(tally, len(self.parts))
+        scores = self.combination.scores(values, self.aspect)
+        bound = [place for place in self._used if "context" in self.parts[place].needs]
+        lacking = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
+        return np.where(lacking, math.nan, scores)
+
+    def contributions(self, tally: Sums) -> Mapping[str, Floats]:
+        """What each part adds to or takes from the middle, .5; NaN where the part is undefined."""
+        values = _values(tally, len(self.parts))
+        added = self.combination.contributions(values, self.aspect)
+        added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
+        return {self.combination.parts[place].name: added[:, place] for place in self._used}
+
+    def beside(self, tally: Sums) -> Mapping[str, float]:
+        """What each part adds for a system, and for how many replies parts were undefined and so neutral."""
+        defined = ~np.isnan(self.score_each(tally))
+        if not defined.any():
+            return {}
+        found: dict[str, float] = {}
+        for name, added in self.contributions(tally).items():
+            found[name] = math.fsum(np.nan_to_num(added[defined]).tolist()) / int(defined.sum())
+        for name, added in self.contributions(tally).items():
+            if neutral := int(np.isnan(added[defined]).sum()):
+                found[f"without {name}"] = float(neutral)
+        return found
+
+    @property
+    def _used(self) -> list[int]:
+        return [place for place, weight in enumerate(self._weights) if weight > 0]
+
+    @property
+    def _weights(self) -> tuple[float, ...]:
+        known = self.combination.weights
+        if self.aspect not in known:
+            raise MetricError(
+                f"composite: {printable(self.model)} has no weights for {self.aspect}, of which it had no "
+                f"ratings to learn from; it has: {', '.join(known)}."
+            )
+        return known[self.aspect]
+
+    def _check_models(self) -> None:
+        known = self.combination.models
+        for model in self.backends:
+            if known.get(signature(model), model.fingerprint) != model.fingerprint:
+                raise MetricError(
+                    f"composite: {printable(self.model)} was fitted with other weights than those that "
+                    f"{model} has now, so its own do not suit them. Fit it again: dialoscope train composite."
+                )
+
+
+def _values(tally: Sums, parts: int) -> Floats:
+    return np.asarray(tally.rows, float).reshape(-1, parts)
+
+
+def _folder(model: str) -> Path:
+    """Where a checkpoint lies: a folder, or an asset."""
+    if Path(model).is_dir():
+        return Path(model)
+    if model not in assets.ASSETS:
+        raise MetricError(
+            f"composite: there is no folder '{printable(model)}', nor an asset of that name. Make one with "
+            "dialoscope train composite."
+        )
+    try:
+        return assets.locate(check_kind(model, "composite", "composite"))
+    except BackendError as other:
+        raise MetricError(str(other)) from other
+
+
+@lru_cache(maxsize=8)
+def _loaded(folder: Path, changed: int) -> Combination:
+    try:
+        return load(folder)
+    except TrainingError as error:
+        raise MetricError(f"composite: {error}") from error
+
+
+@lru_cache(maxsize=8)
+def _parts_of(told: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
+    """The metrics, each of which must make its numbers as it did when the scales were fitted."""
+    found = tuple(metric(name) for name, _ in told)
+    for one, (_, signed) in zip(found, told, strict=True):
+        if signed and one.signature != signed:
+            raise MetricError(
+                f"composite: its parts were fitted as {signed}, but this Dialoscope makes {one.signature}. "
+                "Fit it again: dialoscope train composite."
+            )
+        if one.to_fit:
+            raise MetricError(f"composite: {one} has a scale of its own that is fitted to each run.")
+    return found
+
+
+def _parts(found: Combination) -> tuple[Metric[Any], ...]:
+    names = (part.metric for part in found.parts)
+    return _parts_of(tuple(zip(names, found.signatures, strict=True)))
+
+
+_FAKE_PARTS = (
+    Part("pmi", "pmi:lm=fake"),
+    Part("fluency", "fluency:lm=fake,scale=raw"),
+    Part("relatedness", "relatedness:encoder=fake"),
+    Part("self-consistency", "self-consistency:nli=fake"),
+    Part("words", "words", cap=8),
+    Part("repetition", "repetition-1", better="less"),
+)
+_FAKE = Combination(
+    parts=_FAKE_PARTS,
+    scales=(
+        Scale((-1.0, 1.0), (0.0, 1.0)),
+        Scale((-10.0, -2.0), (0.0, 1.0)),
+        *(Scale((0.0, 1.0), (0.0, 1.0)),) * 2,
+        Scale((0.0, 8.0), (0.0, 1.0)),
+        Scale((0.0, 1.0), (0.0, 1.0)),
+    ),
+    weights={
+        **dict.fromkeys(ASPECTS, (0.25, 0.125, 0.25, 0.125, 0.125, 0.125)),
+        "fluency": (0.0, 0.75, 0.0, 0.0, 0.0, 0.25),
+    },
+    signatures=("",) * len(_FAKE_PARTS),
+)
+"""A stand-in that needs no model."""

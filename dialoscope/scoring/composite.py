@@ -1,0 +1,179 @@
+"""Train a composite: rated replies are scored by its parts, and the weights fitted to what people said."""
+
+import platform
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialoscope.data import read
+from dialoscope.errors import TrainingError
+from dialoscope.learn.checkpoint import Checkpoint, Workplace, finish
+from dialoscope.learn.combination import Combination
+from dialoscope.learn.composite import CompositeRecipe, Fold, Rated, by_aspect, fitted, left_out
+from dialoscope.learn.composite_card import card_of_composite
+from dialoscope.learn.corpus import words_of
+from dialoscope.metrics import Metric, metric
+from dialoscope.printable import printable
+from dialoscope.progress import notice
+from dialoscope.results import Ratings, Result
+from dialoscope.scoring.run import evaluate
+from dialoscope.signature import signature
+from dialoscope.tally import Floats
+
+COMMON = 0.5
+"""The share of replies of the smaller of two corpora from which on both are one, told twice."""
+
+
+def train_composite(
+    data: Sequence[str | Path] | str | Path,
+    folder: str | Path,
+    recipe: CompositeRecipe | None = None,
+    *,
+    licence: str = "",
+) -> Checkpoint:
+    """Fit a composite of metrics to what people said of replies.
+
+    Args:
+        data: Files of rated replies, a corpus each; every corpus counts alike.
+        folder: Where the checkpoint goes.
+        recipe: Which parts, and how they are weighed; the default where nothing is given.
+        licence: Of the data, for the card.
+    """
+    chosen = recipe or CompositeRecipe()
+    names = [str(one) for one in ([data] if isinstance(data, str | Path) else data)]
+    if not names:
+        raise TrainingError("There is nothing to learn from: name at least one file of rated replies.")
+    identity = {
+        "recipe": chosen.name,
+        "version": chosen.version,
+        "settings": chosen.settings(),
+        "files": names,
+    }
+    with Workplace(Path(folder), identity).held() as place:
+        scored = score_corpora(names, [part.metric for part in chosen.parts])
+        found, folds = _fitted(chosen, scored)
+        spec = {
+            **{name: value for name, value in identity.items() if name != "files"},
+            "data": {**scored.told, "licence": licence},
+            "combination": found.told(),
+            "combination_sha256": found.hash,
+            "made with": _made_with(),
+        }
+        history = tuple(fold._asdict() for fold in folds)
+        return finish(place, spec, history, card_of_composite(Path(folder), spec, folds))
+
+
+class Scored(NamedTuple):
+    """Rated corpora, scored by all parts."""
+
+    corpora: tuple[Rated, ...]
+    signatures: tuple[str, ...]
+    models: Mapping[str, str]
+    """The hash of each model behind the parts, by its signature."""
+    told: Mapping[str, Any]
+    """Which data it was."""
+
+
+def score_corpora(files: Sequence[str], parts: Sequence[str]) -> Scored:
+    """What metrics and people say of the replies of each file."""
+    metrics = [metric(name) for name in parts]
+    titles = _titles(files)
+    results = {titles[file]: _scored(file, metrics) for file in files}
+    sources = _sources({titles[file]: _replies(file) for file in files})
+    corpora = tuple(
+        Rated(
+            title,
+            sources[title],
+            _values(result, metrics),
+            by_aspect(rated_means(result.ratings, len(result.replies))),
+        )
+        for title, result in results.items()
+    )
+    models = {signature(model): model.fingerprint for one in metrics for model in one.backends}
+    told = {
+        "files": {title: result.provenance.data for title, result in results.items()},
+        "replies": sum(len(result.replies) for result in results.values()),
+    }
+    return Scored(corpora, tuple(one.signature for one in metrics), models, told)
+
+
+def _fitted(recipe: CompositeRecipe, scored: Scored) -> tuple[Combination, list[Fold]]:
+    found = fitted(recipe, scored.corpora)
+    if not found.weights:
+        raise TrainingError(
+            "There are no ratings to fit weights to: not one file has ten replies or more with ratings of "
+            "overall, coherence, fluency or engagement that are not all alike."
+        )
+    folds = left_out(recipe, scored.corpora)
+    for fold in folds:
+        notice(f"{fold.corpus} left out, {fold.aspect}: Spearman {fold.spearman:.3f}.")
+    return replace(found, signatures=scored.signatures, models=scored.models), folds
+
+
+def _scored(file: str, metrics: Sequence[Metric[Any]]) -> Result:
+    result = evaluate(read(file), metrics, lacking="undefined")
+    if not len(result.ratings):
+        raise TrainingError(f"{printable(file)} has no ratings, so that nothing can be learned from it.")
+    return result
+
+
+def _values(result: Result, metrics: Sequence[Metric[Any]]) -> Floats:
+    """A column for each part; nothing of a reply that says nothing has a value but its length, 0."""
+    columns = np.stack([result.values(one) for one in metrics], axis=1)
+    return np.asarray(columns, float)
+
+
+def rated_means(ratings: Ratings, replies: int) -> dict[str, Floats]:
+    """The mean rating of each reply, by aspect as the data calls it; NaN where nobody rated it."""
+    aspects = np.array(ratings.aspect, dtype=object)
+    known = np.isfinite(ratings.value)
+    found = {}
+    for aspect in dict.fromkeys(ratings.aspect):
+        rows = known & (aspects == aspect)
+        sums = np.bincount(ratings.reply[rows], ratings.value[rows], replies)
+        counts = np.bincount(ratings.reply[rows], minlength=replies)
+        found[aspect] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return found
+
+
+def _titles(files: Sequence[str]) -> dict[str, str]:
+    """What corpora are called: file and folder, without the ending."""
+    titles = {
+        file: f"{Path(file).resolve().parent.name}/{Path(file).name.partition('.')[0]}" for file in files
+    }
+    if len(set(titles.values())) < len(files):
+        raise TrainingError("Two files have the same name in folders of the same name; rename one of them.")
+    return titles
+
+
+def _replies(file: str) -> frozenset[str]:
+    return frozenset(words_of((example.response,)) for example in read(file))
+
+
+def _sources(replies: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """The first corpus with which each has most of its replies in common: itself, mostly."""
+    found: dict[str, str] = {}
+    for title, own in replies.items():
+        found[title] = next((found[other] for other in _like(own, replies) if other in found), title)
+    return found
+
+
+def _like(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    for other, theirs in replies.items():
+        if len(own & theirs) >= COMMON * min(len(own), len(theirs)):
+            yield other
+
+
+def _made_with() -> dict[str, str]:
+    return {
+        "command": shlex.join(["dialoscope", *sys.argv[1:]]),
+        "python": platform.python_version(),
+        "dialoscope": version("dialoscope"),
+        "numpy": version("numpy"),
+    }
