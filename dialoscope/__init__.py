@@ -21,9 +21,11 @@ if TYPE_CHECKING:
         TrainingError,
     )
     from dialoscope.learn import Checkpoint, LmRecipe, NliRecipe, train_lm, train_nli
-    from dialoscope.learn.recipe import CrossRecipe, RuberRecipe
+    from dialoscope.learn.adem import train_adem
+    from dialoscope.learn.recipe import AdemRecipe, CrossRecipe, RuberRecipe
     from dialoscope.learn.ruber import train_ruber
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
+    from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
     from dialoscope.metrics.bertscore import Bertscore
     from dialoscope.metrics.bleu import Bleu
@@ -67,6 +69,8 @@ __version__ = "0.1.0"
 # Where each public name lives. It is imported when it is first asked for, so that `import dialoscope`
 # costs nothing and brings in nothing.
 _HOMES = {
+    "Adem": "metrics.adem",
+    "AdemRecipe": "learn.recipe",
     "AssetError": "errors",
     "Audit": "auditing",
     "Augmented": "augmentation",
@@ -141,6 +145,7 @@ _HOMES = {
     "respond": "systems",
     "suite": "metrics",
     "system": "systems",
+    "train_adem": "learn.adem",
     "train_lm": "learn",
     "train_nli": "learn",
     "train_ruber": "learn.ruber",
@@ -148,6 +153,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "Adem",
+    "AdemRecipe",
     "AssetError",
     "Audit",
     "Augmented",
@@ -223,6 +230,7 @@ __all__ = [
     "respond",
     "suite",
     "system",
+    "train_adem",
     "train_lm",
     "train_nli",
     "train_ruber",

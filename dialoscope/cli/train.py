@@ -6,11 +6,13 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import screen
+from dialoscope.cli.train_adem import adem
 from dialoscope.cli.train_composite import composite
 from dialoscope.errors import DialoscopeError
 
 train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 train.command()(composite)
+train.command()(adem)
 
 Folder = Annotated[
     Path, typer.Option("--output", "-o", help="The checkpoint's folder; a training stopped there goes on.")

@@ -231,7 +231,7 @@ class RuberRecipe(Course):
 class AdemRecipe(Settings):
     """A bilinear form over vectors of context, reference and reply, which learns how people rate replies.
 
-    Lowe et al. (2017, https://aclanthology.org/P17-1103); the number of dimensions is theirs.
+    Lowe et al. (2017, https://aclanthology.org/P17-1103).
     """
 
     name: ClassVar[str] = "adem"
@@ -242,7 +242,7 @@ class AdemRecipe(Settings):
     """How many principal components are kept of them."""
     turns: int = 4
     """The last turns of a context that are read."""
-    l2: float = 1.0
+    l2: float = 3.0
     """How strongly the matrices are held to where they begin, which is the identity; 0: not at all."""
     steps: int = 100
     """Of the descent, at most."""

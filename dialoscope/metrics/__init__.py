@@ -59,6 +59,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "ruber-unreferenced": "dialoscope.metrics.ruber_unreferenced:RuberUnreferenced",
         "ruber-referenced": "dialoscope.metrics.ruber_referenced:RuberReferenced",
         "ruber": "dialoscope.metrics.ruber:Ruber",
+        "adem": "dialoscope.metrics.adem:Adem",
         "average": "dialoscope.metrics.average:Average",
         "extrema": "dialoscope.metrics.extrema:Extrema",
         "greedy": "dialoscope.metrics.greedy:Greedy",

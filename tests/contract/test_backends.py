@@ -22,6 +22,7 @@ from dialoscope.backends.tagger import SpacyTagger
 from dialoscope.backends.vectors import StaticVectors
 from dialoscope.backends.wordnet import WordNet
 from dialoscope.errors import AssetError
+from dialoscope.records import Example
 from dialoscope.signature import signature
 from tests.unit.backends import openai_server
 
@@ -132,6 +133,7 @@ CASES = {
     "transformer-encoder": Case(base.Encoder, lambda folder, server: tiny_encoder(folder)),
     "fake-classifier": Case(base.Classifier, lambda folder, server: fake.FakeClassifier()),
     "transformer-classifier": Case(base.Classifier, lambda folder, server: tiny_classifier(folder)),
+    "fake-regressor": Case(base.Regressor, lambda folder, server: fake.FakeRegressor()),
     "fake-vectors": Case(base.WordVectors, lambda folder, server: fake.FakeWordVectors()),
     "static-vectors": Case(base.WordVectors, lambda folder, server: hand_made_vectors(folder)),
     "glove": Case(base.WordVectors, lambda folder, server: StaticVectors(asset("glove-50d"))),
@@ -162,6 +164,10 @@ def named(*kinds, without=""):
 
 def pairs(texts):
     return [Pair(text, TEXTS[len(text) % 3]) for text in texts]
+
+
+def rated(texts):
+    return [Example(text, "s", text, (TEXTS[len(text) % 3],), (TEXTS[0], text)) for text in texts]
 
 
 def of_language_model(backend, texts):
@@ -200,6 +206,7 @@ ANSWERS = {
     base.LanguageModel: of_language_model,
     base.Encoder: of_encoder,
     base.Classifier: lambda backend, texts: zip(backend.classify(pairs(texts)), strict=True),
+    base.Regressor: lambda backend, texts: zip(backend.rate(rated(texts)), strict=True),
     base.WordVectors: lambda backend, texts: zip(backend.vectors(texts), strict=True),
     base.Tagger: lambda backend, texts: zip(backend.tag(texts), strict=True),
     base.Lexicon: of_lexicon,

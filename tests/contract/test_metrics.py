@@ -78,6 +78,7 @@ EVERY = [
     "ruber:model=fake,encoder=fake,blend=geometric,turns=1,unreferenced_high=1",
     "relatedness:encoder=fake",
     "relatedness:encoder=fake,turns=2",
+    "adem:checkpoint=fake",
     "average:vectors=fake",
     "average:vectors=fake,unknown=mean,tokenizer=13a",
     "extrema:vectors=fake",

@@ -1,0 +1,75 @@
+"""ADEM: how people would rate a reply, learned from ratings (Lowe et al., 2017)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.backends import Regressor
+from dialoscope.backends.bilinear import BilinearRegressor
+from dialoscope.metrics.base import Bounds, GradeMetric, ratio
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+FAR = 0.05
+"""Of replies of the kind that a checkpoint knows, 1 in 100 are strange to it; five times as many are odd."""
+
+_RATING, _STRANGENESS = range(2)
+
+
+@dataclass(frozen=True)
+class Adem(GradeMetric[Sums]):
+    """The rating, from 1 to 5, that a model trained on ratings foretells for a reply."""
+
+    name = "adem"
+    version = 1
+    paper = "https://aclanthology.org/P17-1103"
+    needs = frozenset({"context", "references"})
+    higher_is_better = True
+    at_once = True
+    tally = Sums
+
+    checkpoint: Regressor = BilinearRegressor()
+    """The folder that `dialoscope train adem` left; none is shipped."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.checkpoint, BilinearRegressor):  # so that the number says of which weights it is
+            object.__setattr__(self, "checkpoint", self.checkpoint.pinned)
+
+    @property
+    def bounds(self) -> Bounds:
+        """The scale on which people rate."""
+        return Bounds(1, 5)
+
+    def announce(self, batch: Batch) -> None:
+        """Refuse a checkpoint that cannot be used before any model computes."""
+        self.checkpoint.fingerprint  # noqa: B018
+
+    def measure(self, batch: Batch) -> Sums:
+        """Undefined for a reply without words, context or reference."""
+        return Sums(self.checkpoint.rate(list(batch)).reshape(-1, 2))
+
+    def score_each(self, tally: Sums) -> Floats:
+        """What is foretold, cut at the ends of the scale."""
+        return np.asarray(np.clip(tally.rows[:, _RATING].astype(float), *self.bounds))
+
+    def beside(self, tally: Sums) -> Mapping[str, float]:
+        """The share of replies that are unlike all that was learned from."""
+        return {"far": _far(tally)}
+
+    def caution(self, tally: Sums) -> str:
+        """A model knows nothing of what is unlike all that it learned from."""
+        if not _far(tally) > FAR:
+            return ""
+        return (
+            f"{self}: more than {FAR:.0%} of replies lie farther from what the checkpoint learned from than "
+            "99 of 100 rated replies did (far); what it foretells of them is a guess. Train one on replies "
+            "and contexts of this kind."
+        )
+
+
+def _far(tally: Sums) -> float:
+    strange = tally.rows[:, _STRANGENESS].astype(float)
+    known = strange[~np.isnan(strange)]
+    return float(ratio(np.array([(known > 1).sum()]), np.array([len(known)]))[0])
