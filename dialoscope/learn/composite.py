@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.errors import TrainingError
 from dialoscope.learn.combination import ASPECTS, NEUTRAL, RECIPE, Combination, Part, Scale
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Ints
 
 ROUNDS = 1000
 """Of going through all weights; they settle in far fewer."""
@@ -24,12 +24,13 @@ _BOTH = ("overall", "coherence", "engagement")
 
 PARTS = (
     Part("pmi", "pmi:scale=normalised", aspects=_SUITS),
+    Part("pmi-dialog", "pmi:lm=smollm2-dialog,scale=normalised", aspects=_SUITS),
     Part("information", "pmi:lm=smollm2-dialog,length=sum", aspects=_BOTH),
     Part("relatedness", "relatedness", aspects=_SUITS),
     Part("self-consistency", "self-consistency:over=last", aspects=_SUITS),
-    Part("fluency", "fluency:scale=raw,length=sum", aspects=("overall", "fluency")),
+    Part("fluency", "fluency:scale=raw,length=sum", aspects=("fluency",)),
     Part("specificity", "specificity", aspects=_OFFERS),
-    Part("words", "words", cap=15, aspects=_OFFERS),
+    Part("words", "words", cap=15, aspects=("engagement",)),
     Part("repetition", "repetition-2", better="less"),
     Part("copying", "copying-2", better="less", aspects=_BOTH),
 )
@@ -44,7 +45,7 @@ class CompositeRecipe:
     version: ClassVar[int] = 1
 
     parts: tuple[Part, ...] = PARTS
-    evenness: float = 0.3
+    evenness: float = 3.0
     """How strongly weights are drawn to each other: 0 not at all, and towards equal weights with more."""
     knots: int = 65
     """Of a scale, at the most."""
@@ -111,7 +112,9 @@ class Rated(NamedTuple):
     """The same for corpora whose replies are the same, which are left out together."""
     values: Floats  # (replies, parts)
     ratings: Mapping[str, Floats]
-    """By aspect the mean rating of each reply; NaN where there is none."""
+    """By aspect the mean rating of each reply, standardised; NaN where there is none."""
+    items: Ints
+    """A number for what each reply replies to."""
 
 
 def fitted(

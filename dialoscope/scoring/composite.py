@@ -86,15 +86,7 @@ def score_corpora(files: Sequence[str], parts: Sequence[str]) -> Scored:
     titles = _titles(files)
     results = {titles[file]: _scored(file, metrics) for file in files}
     sources = _sources({titles[file]: _replies(file) for file in files})
-    corpora = tuple(
-        Rated(
-            title,
-            sources[title],
-            _values(result, metrics),
-            by_aspect(rated_means(result.ratings, len(result.replies))),
-        )
-        for title, result in results.items()
-    )
+    corpora = tuple(_rated(title, sources[title], result, metrics) for title, result in results.items())
     models = {signature(model): model.fingerprint for one in metrics for model in one.backends}
     told = {
         "files": {title: result.provenance.data for title, result in results.items()},
@@ -123,10 +115,10 @@ def _scored(file: str, metrics: Sequence[Metric[Any]]) -> Result:
     return result
 
 
-def _values(result: Result, metrics: Sequence[Metric[Any]]) -> Floats:
-    """A column for each part; nothing of a reply that says nothing has a value but its length, 0."""
-    columns = np.stack([result.values(one) for one in metrics], axis=1)
-    return np.asarray(columns, float)
+def _rated(title: str, source: str, result: Result, metrics: Sequence[Metric[Any]]) -> Rated:
+    values = np.stack([result.values(one) for one in metrics], axis=1)
+    ratings = by_aspect(rated_means(result.ratings, len(result.replies)))
+    return Rated(title, source, values, ratings, result.replies.item)
 
 
 def rated_means(ratings: Ratings, replies: int) -> dict[str, Floats]:
