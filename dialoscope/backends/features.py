@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from dialoscope.backends.base import Encoder, Vectors, WordVectors
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.backends.models import ADAPTER, _is_folder
 from dialoscope.signature import signature
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Pooling = Literal["max", "mean"]
 
@@ -57,7 +60,7 @@ class Features:
     @cached_property
     def dims(self) -> int:
         """The length of each vector."""
-        if isinstance(self.embedding, WordVectors):
+        if _are_words(self.embedding):
             return self.embedding.dims
         return int(self.embedding.encode([]).shape[1])
 
@@ -94,15 +97,20 @@ class Features:
             [text_key(text) for text in texts],
             compute,
             what=f"Reading with {self.embedding}",
-            keep=not isinstance(self.embedding, WordVectors),  # looking up is faster than remembering
+            keep=not _are_words(self.embedding),  # looking up is faster than remembering
         )
 
     def _read(self, texts: Sequence[str]) -> list[Vectors]:
-        if isinstance(self.embedding, WordVectors):
+        if _are_words(self.embedding):
             return _looked_up(self.embedding, texts)
         found = self.embedding.encode_tokens(texts)
         nothing = np.zeros((0, self.dims), np.float32)
         return [one.vectors if text.strip() else nothing for one, text in zip(found, texts, strict=True)]
+
+
+def _are_words(embedding: Encoder | WordVectors) -> "TypeIs[WordVectors]":
+    """Asked of the class, since to ask the thing itself would load it."""
+    return hasattr(type(embedding), "vectors")
 
 
 def _both(vectors: Vectors) -> Vectors:

@@ -1,6 +1,6 @@
 """Heads that `dialoscope train ruber` leaves behind, as classifiers: is a reply right or wrong?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -111,7 +111,7 @@ class HeadClassifier:
         turns = self._read.turns
         shown = [Pair(_last(said, turns), reply) for said, reply in pairs]
 
-        def compute(places: Sequence[int]) -> zip[tuple[int, Floats]]:
+        def compute(places: Sequence[int]) -> Iterable[tuple[int, Floats]]:
             said, replies = zip(*(shown[place] for place in places), strict=True)
             right = self._engine.right(said, replies)
             return zip(places, np.stack([1 - right, right], axis=1), strict=True)

@@ -23,6 +23,8 @@ from dialoscope.tally import Floats, Ints
 
 _AT_ONCE = 256
 """Exchanges that are judged together."""
+_BLOCK = 32
+"""Batches that are sorted by length together."""
 
 
 __all__ = ["HeadLoop", "HeadTask", "inputs_of", "lost", "one_thread", "preferred", "rank", "save_file"]
@@ -40,8 +42,8 @@ class Inputs(Protocol):
     """All texts of a training, ready to be read."""
 
     dims: int
-    known: NDArray[np.bool_]
-    """Which texts have features."""
+    counts: Ints
+    """How many words each text has; where they are pooled, one that has none has 0, any other 1."""
 
     def of(self, texts: Ints) -> Told:
         """These."""
@@ -53,7 +55,7 @@ class Pooled:
     def __init__(self, features: Features, texts: Sequence[str], how: Pooling, device: torch.device) -> None:
         rows = features.pooled(texts, how)
         self.dims = features.dims
-        self.known: NDArray[np.bool_] = np.logical_not(np.isnan(rows).any(axis=1))
+        self.counts = np.logical_not(np.isnan(rows).any(axis=1)).astype(np.int64)
         self._rows = torch.from_numpy(rows).to(device)
 
     def of(self, texts: Ints) -> Told:
@@ -67,14 +69,13 @@ class WordByWord:
     def __init__(self, features: Features, texts: Sequence[str], device: torch.device) -> None:
         found = features.halves(texts)
         self.dims = features.dims
-        self._counts = np.array([len(rows) for rows in found])
-        self._starts = np.cumsum(self._counts) - self._counts
+        self.counts = np.array([len(rows) for rows in found])
+        self._starts = np.cumsum(self.counts) - self.counts
         self._rows = torch.from_numpy(np.concatenate(found)).to(device)
-        self.known: NDArray[np.bool_] = np.greater(self._counts, 0)
 
     def of(self, texts: Ints) -> Told:
         """Their rows, filled up to the same length."""
-        counts = self._counts[texts]
+        counts = self.counts[texts]
         steps = np.arange(counts.max())
         places = self._starts[texts][:, None] + np.minimum(steps, counts[:, None] - 1)
         rows = self._rows[torch.from_numpy(places).to(self._rows.device)]
@@ -127,9 +128,17 @@ class HeadTask:
         every = Batch(
             np.repeat(found.queries, wrong.shape[1]), np.repeat(found.right, wrong.shape[1]), wrong.ravel()
         )
-        mixed = chance.permutation(len(every.right))
+        mixed = self._by_length(every, chance.permutation(len(every.right)))
         size = self.recipe.batch
-        return [_taken(every, mixed[begin : begin + size]) for begin in range(0, len(mixed), size)]
+        batches = [_taken(every, mixed[begin : begin + size]) for begin in range(0, len(mixed), size)]
+        return [batches[place] for place in chance.permutation(len(batches))]
+
+    def _by_length(self, every: Batch, mixed: Ints) -> Ints:
+        """Of like length within some thousands, since a batch takes as long as its longest text."""
+        longest = np.max([self.inputs.counts[part] for part in every], axis=0)
+        block = _BLOCK * self.recipe.batch
+        parts = (mixed[begin : begin + block] for begin in range(0, len(mixed), block))
+        return np.concatenate([part[longest[part].argsort(kind="stable")] for part in parts])
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean over a batch."""
