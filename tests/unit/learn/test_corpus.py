@@ -152,3 +152,14 @@ def test_what_is_tested_on_is_not_chosen_by_either(rows):
     assert not tested & {words_of(turns) for turns in (*found.train, *found.validation)}
     assert found.removed == 30
     assert len(found.train) + len(found.validation) == 30
+
+
+def test_no_exchange_that_is_to_be_avoided_is_learned_from_in_whatever_dialogue_it_stands(rows):
+    every = [["a", "b", "c"], ["x", "A!", "b", "y"], ["b", "a"], ["b", "c"], ["d", "e"], ["f", "g"]]
+    data = rows([{"id": str(place), "turns": turns} for place, turns in enumerate(every)], "data.jsonl")
+    kept = rows([{"id": "1", "turns": ["k", "a", "b"]}, {"id": "2", "turns": ["k", "l"]}], "kept.jsonl")
+    rated = rows([{"id": "1", "system": "s", "context": ["z", "a"], "response": "b"}], "rated.jsonl")
+    found = split([str(data)], str(kept), avoid=[str(rated)])
+    assert found.train == (("b", "a"), ("b", "c"), ("d", "e"), ("f", "g"))
+    assert found.validation == (("k", "l"),)
+    assert found.removed == 3

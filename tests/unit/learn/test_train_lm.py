@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,9 +51,10 @@ def weights(checkpoint):
 
 def test_trainings_killed_in_mid_epoch_give_the_same_weights(dialogues, tiny, tmp_path):
     """As the operating system kills: nothing of it can notice."""
-    processes = {method: begun(dialogues, tmp_path / method, tiny("llama"), method) for method in METHODS}
-    for method, process in processes.items():
-        assert killed_amid(process, tmp_path / method / ".training" / "state.json") == -signal.SIGKILL
+    processes = [begun(dialogues, tmp_path / method, tiny("llama"), method) for method in METHODS]
+    notes = [tmp_path / method / ".training" / "state.json" for method in METHODS]
+    with ThreadPoolExecutor(len(METHODS)) as watching:
+        assert set(watching.map(killed_amid, processes, notes)) == {-signal.SIGKILL}
     for method in METHODS:
         settings = {"method": method, "epochs": 3, "batch": 64}
         found = trained(dialogues, tmp_path / method, tiny("llama"), **settings)
