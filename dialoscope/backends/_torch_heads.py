@@ -81,10 +81,10 @@ def _read(reader: torch.nn.Module, told: torch.Tensor, lengths: torch.Tensor) ->
 class HeadEngine:
     """A head at work, in double precision so that what stands beside a text does not show."""
 
-    def __init__(self, weights: Path, shape: "Shape", features: "Features", device: str) -> None:
+    def __init__(self, weights: Path, shape: "Shape", dims: int, features: "Features", device: str) -> None:
         self.features, self.shape = features, shape
         self.device = chosen_device(device)
-        self.head = Head(shape, features.dims)
+        self.head = Head(shape, dims)
         self.head.load_state_dict(read_weights(weights, self.head))
         self.head.double().to(self.device).eval()
 

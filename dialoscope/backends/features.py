@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -57,20 +56,11 @@ class Features:
 
     embedding: Encoder | WordVectors
 
-    @cached_property
-    def dims(self) -> int:
-        """The length of each vector."""
-        if _are_words(self.embedding):
-            return self.embedding.dims
-        return int(self.embedding.encode([]).shape[1])
-
     def pooled(self, texts: Sequence[str], how: Pooling) -> Vectors:
         """A row for each text, the highest or mean values of its vectors; NaN where it has none.
 
         Both ways are computed at once and kept, so that the other costs nothing later.
         """
-        if not texts:
-            return np.zeros((0, self.dims), np.float32)
         found = self._remembered("pooled", texts, _both)
         return np.stack([rows[get_args(Pooling).index(how)] for rows in found])
 
@@ -104,8 +94,9 @@ class Features:
         if _are_words(self.embedding):
             return _looked_up(self.embedding, texts)
         found = self.embedding.encode_tokens(texts)
-        nothing = np.zeros((0, self.dims), np.float32)
-        return [one.vectors if text.strip() else nothing for one, text in zip(found, texts, strict=True)]
+        return [
+            one.vectors if text.strip() else one.vectors[:0] for one, text in zip(found, texts, strict=True)
+        ]
 
 
 def _are_words(embedding: Encoder | WordVectors) -> "TypeIs[WordVectors]":

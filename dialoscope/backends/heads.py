@@ -138,6 +138,7 @@ class _Read(NamedTuple):
 
     folder: Path
     shape: Shape
+    dims: int
     turns: int
     embedding: Encoder | WordVectors
     hash: str
@@ -156,7 +157,7 @@ def _read(model: str, embedding: str, device: str) -> _Read:
     try:
         settings = spec["settings"]
         shape, turns, trained = Shape.of(settings), int(settings["turns"]), str(settings["embedding"])
-        fingerprint, weights = str(spec["model"]), str(spec["hash"])
+        fingerprint, weights, dims = str(spec["model"]), str(spec["hash"]), int(spec["dims"])
     except (KeyError, TypeError, ValueError) as damaged:
         raise BackendError(f"{folder / SPEC} is damaged: {damaged} is lacking or wrong.") from damaged
     found = embedding_of(embedding or trained, device)
@@ -165,7 +166,8 @@ def _read(model: str, embedding: str, device: str) -> _Read:
             f"{folder} was trained with '{printable(trained)}', and '{printable(str(found))}' is not, or no "
             "longer, the same. Name the place of the right one (`embedding`), or train again."
         )
-    return _Read(folder, shape, turns, found, content_hash((folder / SPEC, folder / WEIGHTS)), weights)
+    files = content_hash((folder / SPEC, folder / WEIGHTS))
+    return _Read(folder, shape, dims, turns, found, files, weights)
 
 
 @lru_cache(maxsize=2)
@@ -174,7 +176,7 @@ def _loaded(model: str, embedding: str, device: str, fingerprint: str) -> "HeadE
     read = _read(model, embedding, device)
     side = import_torch_side("_torch_heads", f"The head {model}")
     path = read.folder / WEIGHTS
-    loaded: HeadEngine = side.HeadEngine(path, read.shape, Features(read.embedding), device)
+    loaded: HeadEngine = side.HeadEngine(path, read.shape, read.dims, Features(read.embedding), device)
     own = f"{path.name} {sha256(path.read_bytes()).hexdigest()}\n"
     if sha256(own.encode()).hexdigest() != read.weights:
         raise BackendError(f"{path} is damaged: these are not the weights that the training left there.")

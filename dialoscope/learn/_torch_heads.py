@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 
@@ -54,7 +53,7 @@ class Pooled:
 
     def __init__(self, features: Features, texts: Sequence[str], how: Pooling, device: torch.device) -> None:
         rows = features.pooled(texts, how)
-        self.dims = features.dims
+        self.dims = rows.shape[1]
         self.counts = np.logical_not(np.isnan(rows).any(axis=1)).astype(np.int64)
         self._rows = torch.from_numpy(rows).to(device)
 
@@ -68,7 +67,7 @@ class WordByWord:
 
     def __init__(self, features: Features, texts: Sequence[str], device: torch.device) -> None:
         found = features.halves(texts)
-        self.dims = features.dims
+        self.dims = found[0].shape[1]
         self.counts = np.array([len(rows) for rows in found])
         self._starts = np.cumsum(self.counts) - self.counts
         self._rows = torch.from_numpy(np.concatenate(found)).to(device)

@@ -126,7 +126,12 @@ def _taught(recipe: RuberRecipe, place: Workplace, task_of: Any, side: Any, save
         _learned(recipe.given(seed=seed, seeds=1), task_of, place, side, save_every)
         for seed in range(recipe.seed, recipe.seed + recipe.seeds)
     ]
-    told = {**place.identity, "before": before, "made with": _made_with(new.device.type)}
+    told = {
+        **place.identity,
+        "dims": new.inputs.dims,
+        "before": before,
+        "made with": _made_with(new.device.type),
+    }
     return _finished(place, found, told, side)
 
 

@@ -52,7 +52,7 @@ def written(folder, weights, settings):
     save_file(weights, folder / "weights.safetensors")
     found = sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
     own = sha256(f"weights.safetensors {found}\n".encode()).hexdigest()
-    spec = {"recipe": "ruber", "settings": settings, "model": "fake", "hash": own}
+    spec = {"recipe": "ruber", "settings": settings, "model": "fake", "dims": 26, "hash": own}
     (folder / "spec.json").write_text(json.dumps(spec))
 
 
@@ -256,7 +256,7 @@ def test_the_right_encoder_may_lie_elsewhere(tmp_path, no_scores):
     assert np.array_equal(found, same)
 
 
-@pytest.mark.parametrize("part", ["settings", "model", "hash"])
+@pytest.mark.parametrize("part", ["settings", "model", "dims", "hash"])
 def test_a_spec_that_lacks_something_is_refused(tmp_path, part):
     path = checkpoint(tmp_path / "head") / "spec.json"
     spec = json.loads(path.read_text())
