@@ -13,7 +13,7 @@ import numpy as np
 
 from dialoscope.backends.bilinear import WEIGHTS, Bilinear, encoder_of, sides_of
 from dialoscope.errors import MissingExtra, TrainingError
-from dialoscope.learn.adem_card import card_of_adem
+from dialoscope.learn.adem_card import card_of_adem, number, spread
 from dialoscope.learn.bilinear import (
     FEWEST,
     Lesson,
@@ -124,7 +124,7 @@ def _learned(lesson: Lesson, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
         },
         "systems": _by_system(systems, trials[0].learned, unseen, lesson.ratings),
     }
-    figures["warning"] = _warning(figures["systems"]["all"])
+    figures["warning"] = _warning(figures["systems"]["mean"])
     history = tuple(
         {"seed": seed, "part": part, **entry}
         for seed, one in zip(seeds, trials, strict=True)
@@ -154,18 +154,33 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def _by_system(systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Floats) -> dict[str, Any]:
-    """For all replies, and those of each system: how a model does that met it, and one that did not."""
+    """Within the replies of each system: how a model does that met it, and one that did not.
+
+    All replies together would not do: each model has its own mean, lower where a good system was left out.
+    """
     names = np.array(systems, object)
-    there = ~np.isnan(unseen)
-    chosen = {"all": there, **{name: there & (names == name) for name in sorted(set(systems))}}
-    return {
+    each = {
         name: {
-            "n": int(rows.sum()),
-            "seen": correlations(seen[rows], ratings[rows]),
-            "unseen": correlations(unseen[rows], ratings[rows]),
+            "n": int((names == name).sum()),
+            "seen": correlations(seen[names == name], ratings[names == name]),
+            "unseen": correlations(unseen[names == name], ratings[names == name]),
         }
-        for name, rows in chosen.items()
+        for name in sorted(set(systems))
     }
+    return {"each": each, "mean": _mean_of(list(each.values()))}
+
+
+def _mean_of(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Over systems, each counting by its replies; those without a number not at all."""
+    every: dict[str, Any] = {"n": sum(one["n"] for one in found), "seen": {}, "unseen": {}}
+    for met in ("seen", "unseen"):
+        for kind in ("pearson", "spearman"):
+            known = [(one[met][kind], one["n"]) for one in found if not np.isnan(one[met][kind])]
+            total = sum(weight for _, weight in known)
+            every[met][kind] = (
+                sum(value * weight for value, weight in known) / total if total else float("nan")
+            )
+    return every
 
 
 def correlations(said: Floats, people: Floats) -> dict[str, float]:
@@ -188,17 +203,17 @@ def _warning(found: Mapping[str, Any]) -> str:
     if not unseen < max(FADES, seen / 2):
         return ""
     return (
-        f"For systems that it has not met, Spearman's correlation falls from {seen:.2f} to {unseen:.2f}: do "
-        "not score other systems with it than those it learned from."
+        f"Within the replies of a system that it has not met, Spearman's correlation is {unseen:.2f}, where "
+        f"it is {seen:.2f} for one that it has met: do not score other systems with it."
     )
 
 
 def _report(figures: Mapping[str, Any]) -> None:
     told = {when: found["spearman"] for when, found in figures["contexts"].items()}
-    unseen = figures["systems"]["all"]["unseen"]["spearman"]
+    within = {met: figures["systems"]["mean"][met]["spearman"] for met in ("seen", "unseen")}
     notice(
-        f"Spearman on contexts not met: {told['before']['mean']:.3f} before, {told['after']['mean']:.3f} ± "
-        f"{told['after']['sd']:.3f} after; on contexts and systems not met: {unseen:.3f}."
+        f"Spearman on contexts not met: {spread(told['before'])} before, {spread(told['after'])} after; "
+        f"within systems {number(within['seen'])} for those met, {number(within['unseen'])} for others."
     )
     if figures["warning"]:
         notice(figures["warning"])

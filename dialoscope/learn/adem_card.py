@@ -29,18 +29,24 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
                 [
                     (
                         name,
-                        *(_spread(figures["contexts"][when][name.lower()]) for when in ("before", "after")),
+                        *(spread(figures["contexts"][when][name.lower()]) for when in ("before", "after")),
                     )
                     for name in ("Pearson", "Spearman")
                 ],
             ),
             "",
             "## Systems that it has not met",
-            "Each reply was foretold twice by models that had not met its context: one that had met other "
-            "replies of its system, and one that had not.",
+            "Each reply was foretold by two models that had not met its context: one that had met other "
+            "replies of its system, and one that had not. Correlations are within the replies of a system.",
             *_table(
                 ("system", "replies", "Pearson, met", "not met", "Spearman, met", "not met"),
-                [_system(name, found) for name, found in figures["systems"].items()],
+                [
+                    *(
+                        _system(f"`{printable(name)}`", found)
+                        for name, found in figures["systems"]["each"].items()
+                    ),
+                    _system("mean", figures["systems"]["mean"]),
+                ],
             ),
             "",
             *_data(spec["data"]),
@@ -48,7 +54,7 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
             "## Recipe",
             *_table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
             "",
-            f"Descent was stopped after {figures['steps']} steps, the median of what was best for contexts "
+            f"Steps of the descent: {figures['steps']}, the median of what was best for contexts "
             "kept apart. Scores were put on people's scale by a line through what was foretold of these.",
             *_table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
             "",
@@ -72,13 +78,15 @@ def _data(data: Mapping[str, Any]) -> list[str]:
 
 
 def _system(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
-    each = (_number(found[met][kind]) for kind in ("pearson", "spearman") for met in ("seen", "unseen"))
-    return (printable(name), f"{found['n']:,}", *each)
+    each = (number(found[met][kind]) for kind in ("pearson", "spearman") for met in ("seen", "unseen"))
+    return (name, f"{found['n']:,}", *each)
 
 
-def _spread(found: Mapping[str, float]) -> str:
-    return f"{_number(found['mean'])} ± {_number(found['sd'])}"
+def spread(found: Mapping[str, float]) -> str:
+    """A mean, and how far it scatters."""
+    return f"{number(found['mean'])} ± {number(found['sd'])}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """As people read it."""
     return "undefined" if math.isnan(value) else f"{value:.3f}"
