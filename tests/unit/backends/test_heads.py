@@ -195,6 +195,8 @@ def test_a_folder_is_known_by_what_it_holds(tmp_path):
 def test_metrics_take_it_by_the_folders_name(tmp_path, no_scores):
     judge = HeadClassifier(str(checkpoint(tmp_path / "head")))
     assert ds.metric(f"ruber-unreferenced:model={judge.model}").model == judge
+    told = ds.metric(f"ruber-unreferenced:model={judge.model},model.embedding=elsewhere")
+    assert told.model.embedding == "elsewhere"
 
 
 # What is refused
