@@ -44,8 +44,8 @@ def test_the_share_of_strange_replies_stands_beside_it_and_many_are_warned_of():
     assert "adem:checkpoint=fake of known: far 0; odd: far 0.075." in notes
     assert (
         "adem:checkpoint=fake: more than 5% of replies lie farther from what the checkpoint learned from "
-        "than 99 of 100 rated replies did (far); what it foretells of them is a guess. Train one on replies and "
-        "contexts of this kind."
+        "than 99 of 100 rated replies did (far); what it foretells of them is a guess. Train one on replies "
+        "and contexts of this kind."
     ) in notes
     alone = ds.evaluate(known, "adem:checkpoint=fake")
     assert "is a guess" not in "\n".join(alone.table().notes())
@@ -87,7 +87,7 @@ def test_without_a_checkpoint_it_is_refused_before_anything_is_computed():
 
 
 def test_a_real_encoder_can_be_trained_on_and_scored_with(minilm, tmp_path):
-    rows = rated_replies.rows(12, systems=("good", "poor"))
+    rows = rated_replies.rows(30, systems=("good", "poor"))
     file = tmp_path / "rated.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = ds.train_adem(file, tmp_path / "x", ds.AdemRecipe(dims=5, folds=3, seeds=1, device="cpu"))
