@@ -492,6 +492,29 @@ _NLI = Asset(
     base="mpnet",
 )
 
+_RUBER_UNREFERENCED = Asset(
+    name="ruber-unreferenced",
+    kind="classifier",
+    about="mpnet with an adapter trained on dialogues: whether a reply belongs to what was said",
+    licence="data CC BY-NC-SA 4.0, CC BY-NC 4.0 and MIT",
+    files=(
+        File(
+            "adapter_config.json", 3_455, "9ccc23889b70fb518c3d195f1676364231b62c155ac1fd78847a0cca9c29a8a9"
+        ),
+        File(
+            "adapter_model.safetensors",
+            7_840_084,
+            "70a1c598a7c8fbb9ed8cfb4f9fd6e9a72765c0b165eebdb4bdf72840f27fd4e4",
+        ),
+        File("config.json", 617, "146b7cff043bed57bf9efbea3bbab3e117e6f133634834e27ab7ba88e225653c"),
+        File("history.jsonl", 277, "9f313e7cc8f7405d1f70aead9a7ed28b8a024ca94fa5357a280ff2e41ea8cb7f"),
+        File("spec.json", 2_210, "1f1278ec40ef7b5e5c3adaf498d1e559f8e202f4ba6e31ba0840f920f1345c2f"),
+    ),
+    sources=(),
+    suites=("default",),
+    base="mpnet",
+)
+
 _TALK_WORDS = Asset(
     name="talk-words",
     kind="word counts",
@@ -518,6 +541,7 @@ ASSETS: Mapping[str, Asset] = MappingProxyType(
             _SMOLLM2_DIALOG,
             _SMOLLM2_CHAT,
             _NLI,
+            _RUBER_UNREFERENCED,
             _TALK_WORDS,
         )
     }

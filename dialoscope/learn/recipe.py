@@ -157,11 +157,19 @@ class CrossRecipe(Recipe):
     """Of both texts; of what is longer the beginning of the context is cut."""
     turns: int = 4
     """The most turns before the reply that it is shown; in each epoch chance says how many."""
-    negatives: tuple[str, ...] = ("random", "near", "dialogue", "spliced", "shuffled", "repeated")
+    negatives: tuple[str, ...] = (
+        "random",
+        "random",
+        "near",
+        "dialogue",
+        "spliced",
+        "shuffled",
+        "repeated",
+    )
     """The kinds of wrong replies; one that is named twice is twice as frequent."""
     each: int = 2
     """How many wrong replies stand against each right one."""
-    pairs: int = 60000
+    pairs: int = 40000
     """The most right replies that are learned from in an epoch: others in each."""
     restyle: float = 0.3
     """The share of pairs written as other corpora write: punctuation apart, or together, lower case."""
