@@ -117,7 +117,8 @@ class HeadClassifier:
             return zip(places, np.stack([1 - right, right], axis=1), strict=True)
 
         identity = f"{signature(self)} {self.fingerprint}"
-        return np.stack(remembered(identity, [text_key(*pair) for pair in shown], compute))
+        keys = [text_key(*pair) for pair in shown]
+        return np.stack(remembered(identity, keys, compute, what=f"Judging with {self.model}"))
 
     @property
     def _read(self) -> "_Read":

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch.nn.functional import cross_entropy
 
 from dialoscope.backends._torch_device import chosen_device
@@ -26,7 +26,7 @@ _BLOCK = 32
 """Batches that are sorted by length together."""
 
 
-__all__ = ["HeadLoop", "HeadTask", "inputs_of", "lost", "one_thread", "preferred", "rank", "save_file"]
+__all__ = ["HeadLoop", "HeadTask", "inputs_of", "lost", "one_thread", "preferred", "rank", "save"]
 
 
 class Told(NamedTuple):

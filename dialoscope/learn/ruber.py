@@ -153,7 +153,7 @@ def _figures(task: Any) -> dict[str, float]:  # noqa: ANN401
 def _finished(place: Workplace, found: Sequence[_Outcome], told: Mapping[str, Any], side: Any) -> Checkpoint:  # noqa: ANN401
     """The best by validation is kept; what came of the others is told beside it."""
     best = min(found, key=lambda one: one.state.best)
-    side.save_file(best.weights, place.fresh(place.folder / WEIGHTS))
+    place.fresh(place.folder / WEIGHTS).write_bytes(side.save(best.weights))  # as readable as other files
     place.settle(place.folder / WEIGHTS)
     spec = {
         **told,

@@ -314,6 +314,8 @@ def test_words_that_nobody_knows_cannot_be_learned_from(dialogues, tmp_path):
 
 def test_a_finished_checkpoint_is_not_overwritten(dialogues, tmp_path):
     before = weights(trained(dialogues, tmp_path / "x", epochs=1))
+    modes = {path.stat().st_mode for path in (tmp_path / "x").iterdir()}
+    assert len(modes) == 1
     with pytest.raises(TrainingError, match="x holds a finished checkpoint; name another folder"):
         trained(dialogues, tmp_path / "x", epochs=1, seed=3)
     assert (tmp_path / "x" / "weights.safetensors").read_bytes() == before
