@@ -56,10 +56,10 @@ class Bilinear:
     """α and β."""
     centre: Floats  # (2 dims + 2,)
     """Where context and reply lie in training, and how much of each is in no direction that is kept."""
-    whitener: Floats  # (2 dims + 2, 2 dims + 2)
-    """What makes the spread around it the same in each direction."""
+    spread: Floats  # (2 dims + 2,)
+    """How far they lie around it, in each of these."""
     limit: Floats  # (1,)
-    """The distance from the centre within which 99 of 100 rated replies to unknown contexts lay."""
+    """The strangeness within which 99 of 100 rated replies to unknown contexts lay."""
 
     def ratings(self, sides: Sides) -> Floats:
         """What people would say of each reply."""
@@ -69,9 +69,15 @@ class Bilinear:
         return np.asarray(((both * reply).sum(axis=1) - alpha) / beta)
 
     def strangeness(self, sides: Sides) -> Floats:
-        """How far context and reply of each lie from what was learned from; 1 is the limit."""
-        away = (self.places(sides) - self.centre) @ self.whitener
-        return np.asarray(np.linalg.norm(away, axis=1) / self.limit)
+        """How far context and reply of each lie from what was learned from; 1 is the limit.
+
+        What is lost of them counts most, where it is more than usual: directions that training texts never
+        took are not among those that are kept.
+        """
+        away = (self.places(sides) - self.centre) / self.spread
+        lost = np.maximum(away[:, -2:], 0)
+        squares = (away[:, :-2] ** 2).mean(axis=1) + (lost**2).sum(axis=1)
+        return np.asarray(np.sqrt(squares) / self.limit)
 
     def projected(self, vectors: Floats) -> Floats:
         """In the dimensions that are kept."""
@@ -247,7 +253,7 @@ def _checked(arrays: dict[str, Floats]) -> Bilinear:
     found = Bilinear(**arrays)
     size, dims = found.axes.shape
     places = 2 * dims + 2
-    sizes = ((size,), (size, dims), (dims, dims), (dims, dims), (2,), (places,), (places, places), (1,))
+    sizes = ((size,), (size, dims), (dims, dims), (dims, dims), (2,), (places,), (places,), (1,))
     for (name, array), shape in zip(found.arrays().items(), sizes, strict=True):
         if array.shape != shape or array.dtype != float or not np.isfinite(array).all():
             raise ValueError(f"{name} is not as it should be")

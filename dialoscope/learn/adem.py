@@ -203,8 +203,8 @@ def _warning(found: Mapping[str, Any]) -> str:
     if not unseen < max(FADES, seen / 2):
         return ""
     return (
-        f"Within the replies of a system that it has not met, Spearman's correlation is {unseen:.2f}, where "
-        f"it is {seen:.2f} for one that it has met: do not score other systems with it."
+        f"Within the replies of a system that it has not met, Spearman's correlation is {unseen:.2f} "
+        f"({seen:.2f} for one that it has met): do not score other systems with it."
     )
 
 

@@ -20,8 +20,8 @@ FEWEST = 20
 _WITHIN = 99.0
 """The percentage of rated replies to unknown contexts that count as known in kind."""
 
-_SOFTENED = 0.1
-"""How much of the mean variance is added in each direction, so that few replies make no narrow cloud."""
+_LEAST = 1e-6
+"""Of a spread, so that texts of which nothing is lost are not infinitely strange to each other."""
 
 
 class Lesson(NamedTuple):
@@ -64,7 +64,7 @@ def begun(lesson: Lesson, dims: int) -> Bilinear:
     axes = _turned(axes[:, ::-1][:, :kept])
     plain = Bilinear(
         mean, axes, np.eye(kept), np.eye(kept), np.array([0.0, 1.0]),
-        np.zeros(2 * kept + 2), np.eye(2 * kept + 2), np.ones(1),
+        np.zeros(2 * kept + 2), np.ones(2 * kept + 2), np.ones(1),
     )  # fmt: skip
     found = plain.ratings(lesson.sides)
     beta = found.std() / lesson.ratings.std()
@@ -74,21 +74,16 @@ def begun(lesson: Lesson, dims: int) -> Bilinear:
         )
     alpha = found.mean() - beta * lesson.ratings.mean()
     places = plain.places(lesson.sides)
-    return replace(
-        plain, scale=np.array([alpha, beta]), centre=places.mean(axis=0), whitener=_whitener(places)
-    )
+    # Directions are those of all texts together, of which there are more than contexts alone.
+    lost = np.maximum(places[:, -2:].std(axis=0), _LEAST)
+    spread = np.concatenate([*2 * [np.sqrt(values[::-1][:kept])], lost])
+    return replace(plain, scale=np.array([alpha, beta]), centre=places.mean(axis=0), spread=spread)
 
 
 def _turned(axes: Floats) -> Floats:
     """The same directions, each with its largest part positive: which way round is chance."""
     largest = np.abs(axes).argmax(axis=0)
     return np.asarray(axes * np.sign(axes[largest, np.arange(axes.shape[1])]))
-
-
-def _whitener(places: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(np.cov(places.T))
-    softened = (1 - _SOFTENED) * np.maximum(values, 0) + _SOFTENED * max(values.mean(), 1e-12)
-    return np.asarray(vectors / np.sqrt(softened))
 
 
 def descent(start: Bilinear, lesson: Lesson, l2: float) -> Iterator[Bilinear]:

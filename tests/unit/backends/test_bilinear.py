@@ -188,7 +188,7 @@ def test_truncated_weights_are_refused(copy):
     assert refused(copy).endswith(" Train again.")
 
 
-@pytest.mark.parametrize("name", ["scale", "whitener", "axes"])
+@pytest.mark.parametrize("name", ["scale", "spread", "axes"])
 @pytest.mark.parametrize("damage", ["lacking", "nan", "size", "type"])
 def test_weights_that_are_not_as_they_should_be_are_refused(copy, name, damage):
     weights = load_file(copy / WEIGHTS)
