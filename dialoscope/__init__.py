@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from dialoscope.learn import Checkpoint, LmRecipe, NliRecipe, train_lm, train_nli
     from dialoscope.learn.adem import train_adem
+    from dialoscope.learn.composite import CompositeRecipe
     from dialoscope.learn.recipe import AdemRecipe, CrossRecipe, RuberRecipe
     from dialoscope.learn.ruber import train_ruber
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.bertscore import Bertscore
     from dialoscope.metrics.bleu import Bleu
     from dialoscope.metrics.coherence import Coherence
+    from dialoscope.metrics.composite import Composite
     from dialoscope.metrics.copying import Copying
     from dialoscope.metrics.distinct import Distinct
     from dialoscope.metrics.diversity import Diversity
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from dialoscope.records import Dialogue, Example, Rating, Turn
     from dialoscope.results import Result
     from dialoscope.scoring import evaluate, verify
+    from dialoscope.scoring.composite import train_composite
     from dialoscope.systems import Responses, System, respond, system
     from dialoscope.systems.command import CommandSystem
     from dialoscope.systems.function import FunctionSystem
@@ -83,6 +86,8 @@ _HOMES = {
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
     "Contexts": "data.contexts",
+    "Composite": "metrics.composite",
+    "CompositeRecipe": "learn.composite",
     "Copying": "metrics.copying",
     "CrossRecipe": "learn.recipe",
     "DataError": "errors",
@@ -146,6 +151,7 @@ _HOMES = {
     "suite": "metrics",
     "system": "systems",
     "train_adem": "learn.adem",
+    "train_composite": "scoring.composite",
     "train_lm": "learn",
     "train_nli": "learn",
     "train_ruber": "learn.ruber",
@@ -166,6 +172,8 @@ __all__ = [
     "Checkpoint",
     "Coherence",
     "CommandSystem",
+    "Composite",
+    "CompositeRecipe",
     "Contexts",
     "Copying",
     "CrossRecipe",
@@ -231,6 +239,7 @@ __all__ = [
     "suite",
     "system",
     "train_adem",
+    "train_composite",
     "train_lm",
     "train_nli",
     "train_ruber",

@@ -13,15 +13,23 @@ def composite(
         list[str], typer.Argument(help="Files of rated replies; each is a corpus, and counts like any other.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The checkpoint's folder.")],
+    part: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=METRIC",
+            help="A part in place of the usual ones, again for each: pmi=pmi:scale=normalised; with a minus "
+            "before the metric where less of it is better: repetition=-repetition-2.",
+        ),
+    ] = [],
     evenness: Annotated[
         float | None, typer.Option(help="How strongly weights are drawn to each other; 0: not at all.")
     ] = None,
     licence: Annotated[str, typer.Option(help="Of the data, for the card.")] = "",
 ) -> None:
     """Weigh metrics that need no references as people do, and judge each corpus by the others."""
-    from dialoscope.learn.composite import CompositeRecipe
+    from dialoscope.learn.composite import CompositeRecipe, part_of
     from dialoscope.scoring.composite import train_composite
 
-    recipe = CompositeRecipe() if evenness is None else CompositeRecipe(evenness=evenness)
+    recipe = CompositeRecipe().given(parts=tuple(map(part_of, part)) or None, evenness=evenness)
     found = train_composite(data, output, recipe, licence=licence)
     screen.show(f"{found.folder}: sha256 {found.spec['combination_sha256']}")

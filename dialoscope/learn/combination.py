@@ -20,6 +20,9 @@ ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 NEUTRAL = 0.5
 """Where a part stands that is as good as it usually is, or undefined."""
 
+FEW = 0.05
+"""The share of replies beyond which there is an excess."""
+
 RECIPE = "composite"
 """What a checkpoint says it was made by."""
 
@@ -36,6 +39,8 @@ class Part:
     """From where on more is no longer better."""
     aspects: tuple[str, ...] = ASPECTS
     """What it can be a part of."""
+    excess: float = 0.0
+    """Of a share of which less is better: what is taken away besides from a reply that is nothing else."""
 
     def told(self) -> dict[str, Any]:
         """Everything, as plain values; no cap is none."""
@@ -57,6 +62,11 @@ class Scale(NamedTuple):
     def __call__(self, values: Floats) -> Floats:
         """Between 0 and 1; NaN where there is no value."""
         return np.asarray(np.interp(values, self.values, self.shares))
+
+    @property
+    def rare(self) -> float:
+        """The value that few replies have more of."""
+        return float(np.interp(1 - FEW, self.shares, self.values))
 
     @property
     def steepest(self) -> float:
@@ -88,14 +98,24 @@ class Combination:
     def contributions(self, values: Floats, aspect: str) -> Floats:
         """What each part adds to or takes from the middle; nothing where it is undefined."""
         merits = self.merits(values)
-        weights = np.array(self.weights[aspect], float)
-        return np.asarray(np.where(np.isnan(merits), 0.0, merits - NEUTRAL) * weights)
+        weighted = (merits - NEUTRAL) * np.array(self.weights[aspect], float)
+        return np.asarray(np.nan_to_num(weighted - self._excess(values, aspect)), float)
+
+    def _excess(self, values: Floats, aspect: str) -> Floats:
+        """From what few replies have to 1, in proportion; rated replies are too few there to fit a weight."""
+        columns = [
+            part.excess * np.clip((column - scale.rare) / max(1 - scale.rare, 1e-9), 0, 1)
+            if aspect in part.aspects and part.excess
+            else np.zeros(len(column))
+            for part, scale, column in zip(self.parts, self.scales, values.T, strict=True)
+        ]
+        return np.stack(columns, axis=1)
 
     def scores(self, values: Floats, aspect: str) -> Floats:
         """The middle and what all parts add to it; NaN where not one part that weighs anything is defined."""
         known = ~np.isnan(values[:, self.used(aspect)]).all(axis=1)
         added: Floats = sum(self.contributions(values, aspect).T, np.full(len(values), NEUTRAL))
-        return np.where(known, added, math.nan)
+        return np.where(known, np.clip(added, 0, 1), math.nan)
 
     def used(self, aspect: str) -> list[int]:
         """The places of the parts that weigh anything."""
@@ -105,8 +125,8 @@ class Combination:
         """Everything, as plain values."""
         return {
             "parts": [part.told() for part in self.parts],
-            "scales": [scale._asdict() for scale in self.scales],
-            "weights": dict(self.weights),
+            "scales": [{"values": [*scale.values], "shares": [*scale.shares]} for scale in self.scales],
+            "weights": {aspect: [*given] for aspect, given in self.weights.items()},
             "signatures": list(self.signatures),
             "models": dict(self.models),
         }

@@ -10,6 +10,7 @@ import numpy as np
 
 from dialoscope.errors import TrainingError
 from dialoscope.learn.combination import ASPECTS, NEUTRAL, RECIPE, Combination, Part, Scale
+from dialoscope.printable import printable
 from dialoscope.tally import Floats, Ints
 
 ROUNDS = 1000
@@ -31,8 +32,8 @@ PARTS = (
     Part("fluency", "fluency:scale=raw,length=sum", aspects=("fluency",)),
     Part("specificity", "specificity", aspects=_OFFERS),
     Part("words", "words", cap=15, aspects=("engagement",)),
-    Part("repetition", "repetition-2", better="less"),
-    Part("copying", "copying-2", better="less", aspects=_BOTH),
+    Part("repetition", "repetition-2", better="less", excess=0.3),
+    Part("copying", "copying-2", better="less", aspects=_BOTH, excess=0.3),
 )
 """What the shipped checkpoint is made of."""
 
@@ -59,10 +60,22 @@ class CompositeRecipe:
             if not any(aspect in part.aspects for part in self.parts):
                 raise TrainingError(f"No part is one of {aspect}; each aspect needs at least one.")
 
+    def given(self, **chosen: Any) -> "CompositeRecipe":  # noqa: ANN401 - settings of any type
+        """The same with other settings; those that are None stay as they are."""
+        return replace(self, **{name: value for name, value in chosen.items() if value is not None})
+
     def settings(self) -> dict[str, Any]:
         """What the outcome depends on, besides the data."""
         parts = [part.told() for part in self.parts]
         return {"evenness": self.evenness, "knots": self.knots, "parts": parts}
+
+
+def part_of(text: str) -> Part:
+    """The part that a text names: `repetition=-repetition-2`, with a minus where less is better."""
+    name, _, named = text.partition("=")
+    if not name or not named.removeprefix("-"):
+        raise TrainingError(f"'{printable(text)}' is no part; write it as NAME=METRIC.")
+    return Part(name, named.removeprefix("-"), better="less" if named.startswith("-") else "more")
 
 
 NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -164,7 +177,7 @@ def _weights(
     square = square + recipe.evenness * np.trace(square) / len(able) * even
     found = np.zeros(len(recipe.parts))
     found[able] = _not_negative(square, cross)
-    return tuple(np.round(found / found.sum(), 6).tolist()) if found.sum() else _equal(able, len(found))
+    return tuple((found / found.sum()).tolist()) if found.sum() else _equal(able, len(found))
 
 
 def _equal(able: Sequence[int], count: int) -> tuple[float, ...]:

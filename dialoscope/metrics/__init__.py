@@ -60,6 +60,7 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "ruber-referenced": "dialoscope.metrics.ruber_referenced:RuberReferenced",
         "ruber": "dialoscope.metrics.ruber:Ruber",
         "adem": "dialoscope.metrics.adem:Adem",
+        "composite": "dialoscope.metrics.composite:Composite",
         "average": "dialoscope.metrics.average:Average",
         "extrema": "dialoscope.metrics.extrema:Extrema",
         "greedy": "dialoscope.metrics.greedy:Greedy",

@@ -79,6 +79,8 @@ EVERY = [
     "relatedness:encoder=fake",
     "relatedness:encoder=fake,turns=2",
     "adem:checkpoint=fake",
+    "composite:model=fake",
+    "composite:aspect=fluency,model=fake",
     "average:vectors=fake",
     "average:vectors=fake,unknown=mean,tokenizer=13a",
     "extrema:vectors=fake",

@@ -1,0 +1,68 @@
+"""Fit the composite that is shipped, and put it into its place.
+
+DIALOSCOPE_CORPORA=FOLDER python scripts/fit_composite.py
+
+Its parts are those of `dialoscope.learn.composite.PARTS`. The checkpoint goes to dialoscope/assets/trained,
+its hashes go into the registry of assets, and the table of docs/assets.md is made anew. Afterwards:
+`python scripts/documents.py`, and `python benchmarks/papers/composite.py -o TABLES.md` for the figures of
+docs/papers/composite.md.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PLACE = ROOT / "dialoscope" / "assets" / "trained" / "composite"
+REGISTRY = ROOT / "dialoscope" / "assets" / "registry.py"
+ASSETS_PAGE = ROOT / "docs" / "assets.md"
+CORPORA = (
+    "pang2020/coherence.jsonl",
+    "pang2020/fluency.jsonl",
+    "grade/grade_convai2.jsonl",
+    "grade/grade_dailydialog.jsonl",
+    "grade/grade_empathetic.jsonl",
+    "usr_personachat/data.jsonl",
+    "zhao2020/zhao_dailydialog.jsonl",
+    "zhao2020/zhao_personachat.jsonl",
+)
+LICENCE = "none stated by those who released the ratings"
+
+
+def main() -> None:
+    """Train in a folder of its own, so that the command that the card tells is the same everywhere."""
+    with tempfile.TemporaryDirectory() as work:
+        (Path(work) / "rated").symlink_to(Path(os.environ["DIALOSCOPE_CORPORA"]).resolve() / "rated")
+        files = [f"rated/{name}" for name in CORPORA]
+        command = ["train", "composite", *files, "-o", "composite", "--licence", LICENCE]
+        subprocess.run([sys.executable, "-m", "dialoscope", *command], cwd=work, check=True)  # noqa: S603
+        shutil.rmtree(PLACE, ignore_errors=True)
+        shutil.copytree(Path(work) / "composite", PLACE)
+    REGISTRY.write_text(registered(REGISTRY.read_text(encoding="utf-8")), encoding="utf-8")
+    told = "from dialoscope.assets import catalogue; print(catalogue.as_markdown())"
+    table = subprocess.run([sys.executable, "-c", told], check=True, capture_output=True, text=True).stdout  # noqa: S603
+    page = ASSETS_PAGE.read_text(encoding="utf-8")
+    ASSETS_PAGE.write_text(
+        re.sub(r"\| name \| kind .*?\n\n", lambda _: table + "\n", page, flags=re.S), "utf-8"
+    )
+
+
+def registered(text: str) -> str:
+    """The registry with the sizes and hashes of the new files."""
+    for name in ("history.jsonl", "spec.json"):
+        content = (PLACE / name).read_bytes()
+        entry = f'File("{name}", {len(content):_}, "{sha256(content).hexdigest()}")'
+        pattern = rf'(name="composite",.*?)File\(\s*"{re.escape(name)}", [\d_]+, "[0-9a-f]+"\s*\)'
+        text, count = re.subn(pattern, lambda found, entry=entry: found[1] + entry, text, count=1, flags=re.S)
+        if not count:
+            sys.exit(f"The registry of assets has no {name} of the composite.")
+    return text
+
+
+if __name__ == "__main__":
+    main()
