@@ -162,9 +162,14 @@ class Budget:
         )  # type: ignore[arg-type]
 
 
+def place_of(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Path:
+    """Where a head is kept."""
+    return folder / f"{'-'.join(head)}-{recipe.pairs}x{recipe.epochs}"
+
+
 def trained(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Classifier:
     """The head, trained unless it is kept from before."""
-    place = folder / f"{'-'.join(head)}-{recipe.pairs}x{recipe.epochs}"
+    place = place_of(head, recipe, folder)
     dialogues = Path(os.environ["DIALOSCOPE_CORPORA"], "dialogues/dailydialog")
     if not (place / "spec.json").exists():
         tell(f"training {place.name}")
@@ -217,6 +222,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--heads", metavar="FOLDER", help="where heads are kept; the usual cache if not named"
     )
+    parser.add_argument("--kept", action="store_true", help="train none: those that are kept, and no others")
     parser.add_argument("--tuned", default=TUNED, metavar="FOLDER", help="where the default model is")
     parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
     chosen = parser.parse_args()
@@ -230,8 +236,10 @@ def studied(chosen: argparse.Namespace) -> Study:
     folder = Path(chosen.heads) if chosen.heads else cache_folder() / "papers" / "ruber"
     pooled = [head for head in HEADS if head.representation != "bi-gru"]
     wanted = HEADS if budget.read else pooled
+    if chosen.kept:
+        wanted = [one for one in wanted if (place_of(one, budget.recipe(one), folder) / "spec.json").exists()]
     heads = {head: trained(head, budget.recipe(head), folder) for head in wanted}
-    fewer = pooled if 0 < budget.read < budget.pairs else []
+    fewer = pooled if 0 < budget.read < budget.pairs and not chosen.kept else []
     level = {head: trained(head, budget.recipe(head, budget.read), folder) for head in fewer}
     tuned = available(chosen.tuned)
     every = metrics(heads, level, tuned)
@@ -420,15 +428,19 @@ def table_of_pooling(study: Study) -> str:
         for objective in OBJECTIVES:
             kinds = [Head(embedding, one, objective) for one in REPRESENTATIONS]
             models = [*map(study.heads.get, kinds), *map(study.level.get, kinds[1:])]
-            highest, middle = (unreferenced(study.heads[one]) for one in kinds[1:])
-            above = sum(
-                agreeing(study, corpus, highest).spearman > agreeing(study, corpus, middle).spearman
-                for corpus in CORPORA
-            )
+            above = ahead(study, *models[1:3])
             paper = ", ".join(f"{PAPER_3[one].spearman:.2f}".removeprefix("0") for one in kinds)
             values = ["–" if one is None else number(mean(study, unreferenced(one))) for one in models]
-            rows.append([embedding, OBJECTIVES[objective], *values, f"{above} of {len(CORPORA)}", paper])
+            rows.append([embedding, OBJECTIVES[objective], *values, above, paper])
     return markdown(head, rows)
+
+
+def ahead(study: Study, one: Classifier | None, other: Classifier | None) -> str:
+    """On how many corpora the one is above the other."""
+    if one is None or other is None:
+        return "–"
+    pairs = [[agreeing(study, corpus, unreferenced(m)).spearman for m in (one, other)] for corpus in CORPORA]
+    return f"{sum(high > low for high, low in pairs)} of {len(CORPORA)}"
 
 
 def table_of_gain(study: Study) -> str:
@@ -461,9 +473,13 @@ def mixed(study: Study) -> list[tuple[str, Classifier, Mapping[str, str]]]:
 
 def table_3(study: Study, corpus: Corpus) -> str:
     agree = partial(agreeing, study, corpus)
+    nothing = Agreement(*[math.nan] * 5)
     rows = [
-        [*head.cells, *shown(agree(unreferenced(model)), PAPER_3[head])]
-        for head, model in study.heads.items()
+        [
+            *head.cells,
+            *shown(agree(unreferenced(study.heads[head])) if head in study.heads else nothing, PAPER_3[head]),
+        ]
+        for head in HEADS
     ]
     if study.tuned:
         rows.append(["tuned encoder (default)", "", "", *shown(agree(unreferenced(study.tuned)))])
