@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Vectors, WordVectors
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import ADAPTER, _is_folder
+from dialoscope.backends.models import ADAPTER, is_folder
 from dialoscope.signature import signature
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def embedding_of(name: str, device: str = "auto") -> Encoder | WordVectors:
 
 def _holds_words(name: str) -> bool:
     """Whether word vectors are meant: an asset of them, a file, or a folder that holds no model."""
-    if _is_folder(name):
+    if is_folder(name):
         folder = Path(name).expanduser()
         return not any((folder / known).is_file() for known in ("config.json", ADAPTER))
     if name in assets.ASSETS:

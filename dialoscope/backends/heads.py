@@ -15,7 +15,7 @@ from dialoscope.backends.content import content_hash
 from dialoscope.backends.features import Features, Pooling, embedding_of
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import _is_folder, configuration
+from dialoscope.backends.models import configuration, is_folder
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.signature import signature
@@ -72,7 +72,7 @@ def is_head(name: str) -> bool:
 
 def _folder(name: str) -> Path | None:
     """A folder, or what an asset that lies in the package is."""
-    if _is_folder(name):
+    if is_folder(name):
         return Path(name).expanduser()
     asset = assets.ASSETS.get(name)
     return assets.locate(name) if asset and asset.shipped and asset.kind == "classifier" else None

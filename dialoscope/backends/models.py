@@ -77,7 +77,7 @@ def base_revision(adapter: Path) -> str:
 
 def model_folder(model: str, revision: str = "main") -> Path:
     """The folder of a model or of an adapter, fetched first where it must be."""
-    if _is_folder(model):
+    if is_folder(model):
         return _checked(Path(model).expanduser(), model)
     if model in assets.ASSETS:
         return assets.locate(check_kind(model, "model", *_MODEL_KINDS))
@@ -88,7 +88,7 @@ def model_folder(model: str, revision: str = "main") -> Path:
 
 def fingerprint(model: str, revision: str = "main") -> str:
     """A hash of everything that can change a number: of an adapter's files and of the model below them."""
-    if model in assets.ASSETS and not _is_folder(model):  # known without fetching anything
+    if model in assets.ASSETS and not is_folder(model):  # known without fetching anything
         own = assets.fingerprint(check_kind(model, "model", *_MODEL_KINDS))
         return _joined(own, fingerprint(base)) if (base := assets.ASSETS[model].base) else own
     folder = model_folder(model, revision)
@@ -126,7 +126,8 @@ def weight_names(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _is_folder(model: str) -> bool:
+def is_folder(model: str) -> bool:
+    """Whether a model is named by the folder it lies in."""
     try:
         return Path(model).expanduser().is_dir()
     except (OSError, RuntimeError, ValueError):  # too long a name, nobody's home, a zero byte

@@ -23,7 +23,8 @@ _FEWEST = 5
 _VALUES_KEPT = 10_000
 """Different values remembered for an aspect."""
 
-_USUAL_SCALES = ((0.0, 1.0), (1.0, 3.0), (1.0, 5.0), (1.0, 7.0), (0.0, 10.0), (0.0, 100.0))
+USUAL_SCALES = ((0.0, 1.0), (1.0, 3.0), (1.0, 5.0), (1.0, 7.0), (0.0, 10.0), (0.0, 100.0))
+"""The lowest and highest ratings that people are mostly offered, the narrowest first."""
 _SCALE_SHARE = 0.99
 
 _PUNCTUATED = re.compile(r"[,.'’]|-[lr][rsc]b-", re.IGNORECASE)
@@ -114,7 +115,7 @@ class _Aspect:
     def guessed_scale(self) -> tuple[float, float] | None:
         """The smallest usual scale that all but a few values lie on."""
         total = sum(found.times for found in self.values.values())
-        for low, high in _USUAL_SCALES:
+        for low, high in USUAL_SCALES:
             within = self._within(low, high)
             if within >= _SCALE_SHARE * total or (within >= 0.8 * total and self._has_typo(low, high)):
                 return low, high

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
@@ -94,10 +94,8 @@ class Learner:
         from peft import get_peft_model_state_dict
 
         learned = get_peft_model_state_dict(self.model, save_embedding_layers=False)
-        save_file(
-            {name: one.detach().half().cpu().contiguous() for name, one in learned.items()},
-            folder / ADAPTER_WEIGHTS,
-        )
+        kept = {name: one.detach().half().cpu().contiguous() for name, one in learned.items()}
+        (folder / ADAPTER_WEIGHTS).write_bytes(save(kept))  # readable for others, as save_file's is not
         (folder / ADAPTER).write_text(json.dumps(self.lora, indent=1) + "\n", encoding="utf-8")
         if self._task == "SEQ_CLS":
             _write_config(self.body, self.files, self._labels, folder)

@@ -221,7 +221,7 @@ def rank(scores: Floats) -> Floats:
 class HeadLoop(Loop):
     """A training whose pace falls when validation no longer improves."""
 
-    recipe: RuberRecipe  # type: ignore[assignment]
+    recipe: RuberRecipe
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from dialoscope.errors import TrainingError
 from dialoscope.learn.checkpoint import State, Workplace
-from dialoscope.learn.recipe import Recipe
+from dialoscope.learn.recipe import Course
 from dialoscope.progress import bar, notice
 
 WARM_UP = 0.05
@@ -42,7 +42,7 @@ class Loop:
     """A training on its way."""
 
     task: Task
-    recipe: Recipe
+    recipe: Course
     place: Workplace
     save_every: float = 60.0
     """Seconds between two savings of where the training is."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dialoscope.learn.card import _table
+from dialoscope.learn.card import table
 from dialoscope.printable import printable
 
 
@@ -24,7 +24,7 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
             f"Contexts were cut into {settings['folds']} parts, {settings['seeds']} times; each part was "
             "foretold by a model that had met none of its contexts. Before: both matrices the identity. Mean "
             "± sd over parts.",
-            *_table(
+            *table(
                 ("correlation with people", "before", "after"),
                 [
                     (
@@ -38,7 +38,7 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
             "## Systems that it has not met",
             "Each reply was foretold by two models that had not met its context: one that had met other "
             "replies of its system, and one that had not. Correlations are within the replies of a system.",
-            *_table(
+            *table(
                 ("system", "replies", "Pearson, met", "not met", "Spearman, met", "not met"),
                 [
                     *(
@@ -52,11 +52,11 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
             *_data(spec["data"]),
             "",
             "## Recipe",
-            *_table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
+            *table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
             "",
             f"Steps of the descent: {figures['steps']}, the median of what was best for contexts "
             "kept apart. Scores were put on people's scale by a line through what was foretold of these.",
-            *_table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
             "",
         ]
     )

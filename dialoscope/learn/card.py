@@ -16,7 +16,7 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
             f"({spec['settings']['method']}).",
             "",
             "## Figures",
-            *_table(
+            *table(
                 ("", "before", "after"),
                 [
                     (name, f"{spec['before'][name]:.4g}", f"{value:.4g}")
@@ -32,12 +32,12 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
             f"Licence of the data: {data['licence'] or 'not stated'}.",
             "",
             "## Recipe",
-            *_table(("setting", "value"), [(name, str(value)) for name, value in spec["settings"].items()]),
+            *table(("setting", "value"), [(name, str(value)) for name, value in spec["settings"].items()]),
             "",
-            *_table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
             "",
             "## Course",
-            *_table(
+            *table(
                 ("epoch", "batches", "training", "validation"),
                 [
                     (
@@ -54,6 +54,7 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
     )
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, with an empty one before it."""
     lines = [heads, ["---"] * len(heads), *rows]
     return ["", *("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialoscope.learn.card import _table
+from dialoscope.learn.card import table
 
 
 def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> str:
@@ -19,7 +19,7 @@ def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mappin
             "a reply belongs to what was said.",
             "",
             "## Figures",
-            *_table(
+            *table(
                 ("", "before", f"seed {spec['kept seed']}, kept", f"mean ± sd of {settings['seeds']}"),
                 [_figure(name, spec) for name in spec["after"]],
             ),
@@ -33,12 +33,12 @@ def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mappin
             f"Licence of the data: {data['licence'] or 'not stated'}.",
             "",
             "## Recipe",
-            *_table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
+            *table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
             "",
-            *_table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
             "",
             "## Course of the kept seed",
-            *_table(
+            *table(
                 ("epoch", "batches", "training", "validation"),
                 [_epoch(one) for one in history if one["seed"] == spec["kept seed"]],
             ),

@@ -10,6 +10,7 @@ import numpy as np
 
 from dialoscope.data import ReadLog, Row, read
 from dialoscope.data.canonical import canonical
+from dialoscope.data.lint import USUAL_SCALES
 from dialoscope.errors import TrainingError
 from dialoscope.learn.corpus import hash_of, words_of
 from dialoscope.printable import printable
@@ -18,8 +19,6 @@ from dialoscope.tally import Floats
 
 LOW, HIGH = 1.0, 5.0
 """The scale on which everything is learned."""
-
-_USUAL = ((0.0, 1.0), (1.0, 3.0), (1.0, 5.0), (1.0, 7.0), (0.0, 10.0), (0.0, 100.0))
 
 Scales = Mapping[str, tuple[float, float]]
 """The lowest and the highest rating of aspects."""
@@ -139,7 +138,7 @@ def _scales(rated: Sequence[_Rated], told: Scales) -> Scales:
         values = [value for one in rated if one.aspect == aspect for value in one.values]
         low, high = min(values), max(values)
         usual = told.get(aspect) or next(
-            (ends for ends in _USUAL if ends[0] <= low and high <= ends[1]), None
+            (ends for ends in USUAL_SCALES if ends[0] <= low and high <= ends[1]), None
         )
         if usual is None or not (usual[0] <= low <= high <= usual[1] > usual[0]):
             raise TrainingError(

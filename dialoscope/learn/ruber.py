@@ -20,7 +20,7 @@ from dialoscope.learn.corpus import Split, split, titles_of
 from dialoscope.learn.head_card import card_of_head
 from dialoscope.learn.lessons import Lesson, in_part, lesson_of
 from dialoscope.learn.recipe import CrossRecipe, RuberRecipe
-from dialoscope.learn.run import _data, _names, _tell, train_cross
+from dialoscope.learn.run import data_told, names_of, tell, train_cross
 
 
 def train_ruber(
@@ -53,8 +53,8 @@ def train_ruber(
         )  # fmt: skip
     recipe = recipe or RuberRecipe()
     kept = validation if isinstance(validation, float | int) else str(validation)
-    found = _parted(split(_names(data), kept, _names(tests), _names(avoid)), recipe.part)
-    told = _data(_names(data), found, "dialogues", licence)
+    found = _parted(split(names_of(data), kept, names_of(tests), names_of(avoid)), recipe.part)
+    told = data_told(names_of(data), found, "dialogues", licence)
     titles = titles_of(found.tests, "validation")
     lesson = lesson_of(
         found.train,
@@ -121,7 +121,7 @@ def _taught(recipe: RuberRecipe, place: Workplace, task_of: Any, side: Any, save
     """All seeds, one after the other."""
     new = task_of(recipe)
     before = _figures(new)
-    _tell("Before", before)
+    tell("Before", before)
     found = [
         _learned(recipe.given(seed=seed, seeds=1), task_of, place, side, save_every)
         for seed in range(recipe.seed, recipe.seed + recipe.seeds)
@@ -142,7 +142,7 @@ def _learned(recipe: RuberRecipe, task_of: Any, place: Workplace, side: Any, sav
     task = task_of(recipe)
     state = side.HeadLoop(task, recipe, own, save_every).run()
     figures = _figures(task)
-    _tell(f"Seed {recipe.seed}", figures)
+    tell(f"Seed {recipe.seed}", figures)
     return _Outcome(recipe.seed, state, figures, task.weights())
 
 

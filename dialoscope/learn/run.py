@@ -43,8 +43,8 @@ def train_lm(
     """
     recipe = recipe or LmRecipe()
     kept = validation if isinstance(validation, float | int) else str(validation)
-    found = split(_names(data), kept, _names(tests), _names(avoid))
-    data_told = _data(_names(data), found, "dialogues", licence)
+    found = split(names_of(data), kept, names_of(tests), names_of(avoid))
+    about = data_told(names_of(data), found, "dialogues", licence)
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
@@ -56,7 +56,7 @@ def train_lm(
         return {f"perplexity, {name}": task.perplexity(part) for name, part in parts.items()}
 
     return _trained(
-        recipe, Path(folder), data_told, lambda: side.DialogueTask(recipe, found), figures, save_every
+        recipe, Path(folder), about, lambda: side.DialogueTask(recipe, found), figures, save_every
     )
 
 
@@ -82,17 +82,15 @@ def train_nli(
         save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or NliRecipe()
-    found = split_pairs(_names(data), _names(tests), _names(dialogues), recipe.made, recipe.seed)
-    data_told = _data([*_names(data), *_names(dialogues)], found, "pairs", licence)
+    found = split_pairs(names_of(data), names_of(tests), names_of(dialogues), recipe.made, recipe.seed)
+    about = data_told([*names_of(data), *names_of(dialogues)], found, "pairs", licence)
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         parts = {"validation": found.validation, **found.tests}
         return {f"accuracy, {name}": task.accuracy(part) for name, part in parts.items()}
 
-    return _trained(
-        recipe, Path(folder), data_told, lambda: side.PairTask(recipe, found), figures, save_every
-    )
+    return _trained(recipe, Path(folder), about, lambda: side.PairTask(recipe, found), figures, save_every)
 
 
 def train_cross(
@@ -109,8 +107,8 @@ def train_cross(
     """Teach an encoder to tell replies that people gave from others; arguments as of `train_lm`."""
     recipe = recipe or CrossRecipe()
     kept = validation if isinstance(validation, float | int) else str(validation)
-    found = split(_names(data), kept, _names(tests), _names(avoid))
-    data_told = _data(_names(data), found, "dialogues", licence)
+    found = split(names_of(data), kept, names_of(tests), names_of(avoid))
+    about = data_told(names_of(data), found, "dialogues", licence)
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
@@ -121,9 +119,7 @@ def train_cross(
         }
         return {f"right preferred, {name}": task.preference(part) for name, part in parts.items()}
 
-    return _trained(
-        recipe, Path(folder), data_told, lambda: side.ReplyTask(recipe, found), figures, save_every
-    )
+    return _trained(recipe, Path(folder), about, lambda: side.ReplyTask(recipe, found), figures, save_every)
 
 
 def _trained(
@@ -145,22 +141,23 @@ def _trained(
     with Workplace(folder, identity).held() as place:
         task = task_of()
         before = figures(task)
-        _tell("Before", before)
+        tell("Before", before)
         state: State = loop_of(task, recipe, place, save_every).run()
         task.learner.round()
         after = figures(task)
-        _tell("After", after)
+        tell("After", after)
         task.learner.save(folder)
         made_with = _made_with(task.learner.device.type)
         spec = {**identity, "before": before, "after": after, "made with": made_with}
         return finish(place, spec, state.history, card_of(folder, spec, state.history))
 
 
-def _tell(when: str, figures: Mapping[str, float]) -> None:
+def tell(when: str, figures: Mapping[str, float]) -> None:
+    """Say what figures were before or after."""
     notice(f"{when}: " + "; ".join(f"{name} {value:.4g}" for name, value in figures.items()) + ".")
 
 
-def _data(names: Sequence[str], found: Split | PairSplit, what: str, licence: str) -> dict[str, Any]:
+def data_told(names: Sequence[str], found: Split | PairSplit, what: str, licence: str) -> dict[str, Any]:
     """What is learned from, for the card; how much it is, is told."""
     notice(
         f"{len(found.train):,} {what} to learn from, {len(found.validation):,} to choose by; "
@@ -188,7 +185,8 @@ def _made_with(device: str) -> dict[str, str]:
     }
 
 
-def _names(given: Sequence[str | Path] | str | Path) -> list[str]:
+def names_of(given: Sequence[str | Path] | str | Path) -> list[str]:
+    """Files and assets as texts, one or several of them."""
     several = [given] if isinstance(given, str | Path) else given
     if isinstance(given, str | Path) and not str(given):
         raise TrainingError("There is nothing to learn from: name at least one file.")

@@ -86,5 +86,5 @@ class RuberUnreferenced(JudgedInContext, GradeMetric[Sums]):
 
 def shown(example: Example, turns: int) -> Pair | None:
     """The last turns, one a line, and the reply; nothing where either says nothing."""
-    context = "\n".join(example.context[-turns:])
+    context = "\n".join(" ".join(turn.split()) for turn in example.context[-turns:])
     return Pair(context, example.response) if context.strip() and example.response.strip() else None
