@@ -167,12 +167,15 @@ def test_a_finished_checkpoint_is_not_overwritten(cli, dialogues, tiny, tmp_path
 # The page
 
 
-@pytest.mark.parametrize("recipe", [ds.LmRecipe(), ds.NliRecipe()])
+@pytest.mark.parametrize("recipe", [ds.LmRecipe(), ds.NliRecipe(), ds.CrossRecipe()])
 def test_the_page_names_every_setting_with_its_default(recipe):
-    for name, value in {**recipe.settings(), "minutes": 0, "device": "auto"}.items():
-        row = re.search(rf"^\| `{name}` \| (.*?) \| (.*?) \|", PAGE, re.MULTILINE)
+    settings = {**recipe.settings(), "minutes": 0, "device": "auto"}
+    settings.pop("representation", None)  # which makes it this recipe
+    for name, value in settings.items():
+        row = re.search(rf"^\| `{name}` \| (.*?) \| (.*?) \| (.*?) \|", PAGE, re.MULTILINE)
         assert row, name
-        assert row[1 if recipe.name == "lm" else 2] == str(value)
+        shown = ",".join(value) if isinstance(value, list) else str(value)
+        assert row[{"lm": 1, "nli": 2, "ruber": 3}[recipe.name]].strip() == shown
 
 
 def test_the_pages_commands_are_commands(cli):
@@ -184,7 +187,7 @@ def test_the_pages_commands_are_commands(cli):
             assert option in known, option
 
 
-@pytest.mark.parametrize("name", ["smollm2-dialog", "smollm2-chat", "nli"])
+@pytest.mark.parametrize("name", ["smollm2-dialog", "smollm2-chat", "nli", "ruber-unreferenced"])
 def test_the_page_tells_how_the_shipped_checkpoints_were_made(name):
     spec = ds.Checkpoint.load(locate(name)).spec
     (row,) = (line for line in PAGE.splitlines() if line.startswith(f"| `{name}` |"))
