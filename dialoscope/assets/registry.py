@@ -508,7 +508,7 @@ _RUBER_UNREFERENCED = Asset(
         ),
         File("config.json", 617, "146b7cff043bed57bf9efbea3bbab3e117e6f133634834e27ab7ba88e225653c"),
         File("history.jsonl", 277, "9f313e7cc8f7405d1f70aead9a7ed28b8a024ca94fa5357a280ff2e41ea8cb7f"),
-        File("spec.json", 2_138, "6212f0747a58570636f89dc6d7166062015b6b5f97743e4b1bde960d354653ef"),
+        File("spec.json", 2_210, "1f1278ec40ef7b5e5c3adaf498d1e559f8e202f4ba6e31ba0840f920f1345c2f"),
     ),
     sources=(),
     suites=("default",),
