@@ -43,10 +43,10 @@ Representation = Annotated[
 ]
 Objective = Annotated[str | None, typer.Option(help="ranking or cross-entropy.")]
 Negatives = Annotated[
-    str | None,
+    list[str],
     typer.Option(
         metavar="KIND,...",
-        help="Wrong replies: random, dialogue, near, shuffled, repeated, spliced, generic.",
+        help="Wrong replies, one kind at a time or several: random, dialogue, near, shuffled, repeated, spliced, generic.",
     ),
 ]
 Each = Annotated[int | None, typer.Option(help="Wrong replies against each right one.")]
@@ -154,7 +154,7 @@ def ruber(
     embedding: Embedding = None,
     representation: Representation = None,
     objective: Objective = None,
-    negatives: Negatives = None,
+    negatives: Negatives = [],
     each: Each = None,
     ready: Ready = None,
     turns: Turns = None,
@@ -198,8 +198,8 @@ def ruber(
     screen.show(f"{found.folder}: sha256 {found.hash}")
 
 
-def _kinds(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(part.strip() for part in text.split(","))
+def _kinds(told: list[str]) -> tuple[str, ...] | None:
+    return tuple(part.strip() for text in told for part in text.split(",")) or None
 
 
 def _widths(text: str | None) -> tuple[int, ...] | None:

@@ -26,12 +26,13 @@ def options(settings):
 
 def test_every_option_is_a_setting_and_what_comes_out_scores(cli, dialogues, tmp_path):  # noqa: F811
     folder = tmp_path / "my-head"
-    more = ("--negatives", "random,near", "--perceptron", "7,5", "--validation", "0.25", "--licence", "CC0")
+    kinds = ("--negatives", "random,near", "--negatives", "random")
+    more = (*kinds, "--perceptron", "7,5", "--validation", "0.25", "--licence", "CC0")
     code, out, err = cli("train", "ruber", dialogues, "-o", folder, *options(SMALL), *more)
     assert code == 0, err
     found = ds.Checkpoint.load(folder)
     assert out == f"{folder}: sha256 {found.hash}\n"
-    wanted = ds.RuberRecipe(**SMALL, negatives=("random", "near"), perceptron=(7, 5))
+    wanted = ds.RuberRecipe(**SMALL, negatives=("random", "near", "random"), perceptron=(7, 5))
     assert found.spec["settings"] == wanted.settings()
     assert found.spec["data"]["licence"] == "CC0"
     assert f"train ruber {dialogues} -o {folder}" in found.spec["made with"]["command"]
