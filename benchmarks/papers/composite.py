@@ -13,7 +13,8 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,10 +81,7 @@ def main() -> None:
     chosen = parser.parse_args()
     root = Path(os.environ["DIALOSCOPE_CORPORA"])
     recipe = CompositeRecipe()
-    scored = score_corpora(
-        [str(root / "rated" / one.file) for one in CORPORA], [part.metric for part in recipe.parts]
-    )
-    corpora = dict(zip(CORPORA, scored.corpora, strict=True))
+    corpora = rescored(root, recipe)
     text = "\n\n".join(sections(root, recipe, corpora, chosen.draws))
     print(text)
     if chosen.o:
@@ -101,6 +99,7 @@ def sections(root: Path, recipe: CompositeRecipe, corpora: Corpora, draws: int) 
     yield titled("Each part by itself, Spearman", parts_table(recipe, corpora))
     yield titled("Without a part, Spearman", without_table(recipe, corpora))
     yield titled("How even the weights are, Spearman", evenness_table(recipe, corpora))
+    yield titled("What else was tried, Spearman", tried_table(root, recipe, corpora))
     yield titled("Weights, fitted to all", weights_table(recipe, corpora))
 
 
@@ -222,7 +221,7 @@ def without_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     body = []
     for place, part in enumerate(recipe.parts):
         parts = tuple(other for other in recipe.parts if other != part)
-        fewer = CompositeRecipe(parts=parts, evenness=recipe.evenness, knots=recipe.knots)
+        fewer = recipe.given(parts=parts)
         cut = {
             one: rated._replace(values=np.delete(rated.values, place, axis=1))
             for one, rated in corpora.items()
@@ -235,10 +234,59 @@ def without_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
 def evenness_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     body = []
     for evenness in (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 1000.0):
-        other = CompositeRecipe(parts=recipe.parts, evenness=evenness, knots=recipe.knots)
+        other = recipe.given(evenness=evenness)
         found = [of_corpus(other, corpora, one).spearman for one in corpora]
         body.append([f"{evenness:g}", *map(number, found), number(statistics.mean(found))])
     return markdown(("evenness", *(one.label for one in corpora), "mean"), body)
+
+
+TRIED = {
+    "one language model: smollm2-chat": {"pmi-dialog": None},
+    "one language model: smollm2-dialog": {"pmi": None},
+    "PMI for each token, both models": {"pmi": "pmi", "pmi-dialog": "pmi:lm=smollm2-dialog"},
+    "PMI as a sum, both models": {"pmi": "pmi:length=sum", "pmi-dialog": "pmi:lm=smollm2-dialog,length=sum"},
+    "relatedness by MiniLM": {"relatedness": "relatedness:encoder=minilm"},
+    "relatedness to two turns": {"relatedness": "relatedness:turns=2"},
+    "self-consistency with all turns": {"self-consistency": "self-consistency"},
+    "fluency as a sum in overall": {"fluency": "fluency:scale=raw,length=sum"},
+    "copying of single words": {"copying": "copying-1"},
+}
+"""Other metrics in the places of parts; nothing for a part that is left out."""
+PRICES = (0.0, 0.15, 0.5)
+
+
+def tried_table(root: Path, recipe: CompositeRecipe, corpora: Corpora) -> str:
+    """Other parts, and other prices on an excess of repetition and copying."""
+    body = [
+        ["as shipped", *map(number, every(recipe, corpora)), number(statistics.mean(every(recipe, corpora)))]
+    ]
+    for label, changes in TRIED.items():
+        tell(label)
+        other = replaced(recipe, changes)
+        found = every(other, rescored(root, other))
+        body.append([label, *map(number, found), number(statistics.mean(found))])
+    for price in PRICES:
+        parts = tuple(replace(part, excess=price if part.excess else 0.0) for part in recipe.parts)
+        found = every(recipe.given(parts=parts), corpora)
+        body.append([f"excess costs {price:g}", *map(number, found), number(statistics.mean(found))])
+    return markdown(("", *(one.label for one in corpora), "mean"), body)
+
+
+def every(recipe: CompositeRecipe, corpora: Corpora) -> list[float]:
+    return [of_corpus(recipe, corpora, one).spearman for one in corpora]
+
+
+def replaced(recipe: CompositeRecipe, changes: Mapping[str, str | None]) -> CompositeRecipe:
+    kept = [part for part in recipe.parts if changes.get(part.name, "") is not None]
+    parts = tuple(replace(part, metric=changes.get(part.name) or part.metric) for part in kept)
+    return recipe.given(parts=parts)
+
+
+def rescored(root: Path, recipe: CompositeRecipe) -> Corpora:
+    """Mostly from the score cache."""
+    files = [str(root / "rated" / one.file) for one in CORPORA]
+    scored = score_corpora(files, [part.metric for part in recipe.parts])
+    return dict(zip(CORPORA, scored.corpora, strict=True))
 
 
 def weights_table(recipe: CompositeRecipe, corpora: Corpora) -> str:

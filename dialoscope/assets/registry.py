@@ -530,8 +530,8 @@ _COMPOSITE = Asset(
     about="Weights of metrics that need no references, fitted to ratings of 3,700 replies",
     licence="figures alone; no licence known for the ratings",
     files=(
-        File("history.jsonl", 5_390, "ccb477f24b7320c308a6d74515f2f2556208d6e9f88cff7a7977d2850d72de22"),
-        File("spec.json", 23_102, "d9d157db25acfb9f2e0b08128bd1de3f9dcb8e188e24a08c78304fd9da6f038f"),
+        File("history.jsonl", 5_839, "9adbb0bb1d60d5a7605feae896a7c6b8e4c7a5af94e12d344762e4e241130426"),
+        File("spec.json", 28_237, "1d9bd391810bf7c5223454771d703a82f06cc6e976b0eddc0cad3ad790ec6c85"),
     ),
     sources=(),
 )

@@ -24,14 +24,16 @@ _OFFERS = ("overall", "engagement")
 _BOTH = ("overall", "coherence", "engagement")
 
 PARTS = (
+    Part("ruber", "ruber-unreferenced", aspects=_BOTH),
     Part("pmi", "pmi:scale=normalised", aspects=_SUITS),
     Part("pmi-dialog", "pmi:lm=smollm2-dialog,scale=normalised", aspects=_SUITS),
-    Part("information", "pmi:lm=smollm2-dialog,length=sum", aspects=_BOTH),
+    Part("information", "pmi:lm=smollm2-dialog,length=sum", aspects=("engagement",)),
     Part("relatedness", "relatedness", aspects=_SUITS),
     Part("self-consistency", "self-consistency:over=last", aspects=_SUITS),
-    Part("fluency", "fluency:scale=raw,length=sum", aspects=("fluency",)),
+    Part("fluency", "fluency:scale=raw", aspects=("overall",)),
+    Part("fluency-sum", "fluency:scale=raw,length=sum", aspects=("fluency",)),
     Part("specificity", "specificity", aspects=_OFFERS),
-    Part("words", "words", cap=15, aspects=("engagement",)),
+    Part("words", "words", cap=15, aspects=_OFFERS),
     Part("repetition", "repetition-2", better="less", excess=0.3),
     Part("copying", "copying-2", better="less", aspects=_BOTH, excess=0.3),
 )
@@ -46,7 +48,7 @@ class CompositeRecipe:
     version: ClassVar[int] = 1
 
     parts: tuple[Part, ...] = PARTS
-    evenness: float = 3.0
+    evenness: float = 1.0
     """How strongly weights are drawn to each other: 0 not at all, and towards equal weights with more."""
     knots: int = 65
     """Of a scale, at the most."""

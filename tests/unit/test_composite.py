@@ -179,7 +179,7 @@ def test_the_card_tells_how_it_does_on_corpora_left_out(trained):
     assert "| one/data | overall | 30 | 0." in card
     assert "Licence of the data: CC0." in card
     assert "60 replies" in card
-    assert "| evenness | 3.0 |" in card
+    assert "| evenness | 1.0 |" in card
 
 
 def test_no_text_of_the_data_is_kept(trained):
