@@ -46,7 +46,7 @@ Negatives = Annotated[
     list[str],
     typer.Option(
         metavar="KIND,...",
-        help="Wrong replies: random, dialogue, near, shuffled, repeated, spliced, generic; several, or again.",
+        help="Wrong replies: random, dialogue, near, shuffled, repeated, spliced, generic; again for more.",
     ),
 ]
 Each = Annotated[int | None, typer.Option(help="Wrong replies against each right one.")]
