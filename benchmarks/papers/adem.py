@@ -14,7 +14,7 @@ from statistics import mean, median
 import numpy as np
 
 from dialoscope.backends.bilinear import encoder_of, sides_of
-from dialoscope.learn.adem import correlations
+from dialoscope.learn.agreement import correlations
 from dialoscope.learn.bilinear import Lesson, after, begun, calibrated, trial
 from dialoscope.learn.rated import RatedReplies, read_rated
 from dialoscope.learn.recipe import AdemRecipe
@@ -60,9 +60,7 @@ def row(encoder: str, tested: str, rated: dict[str, RatedReplies]) -> list[float
     form = calibrated(after(start, known, recipe, steps), [found], known.ratings)
     test = lessons[tested]
     figures = [
-        value
-        for one in (start, form)
-        for value in correlations(one.ratings(test.sides), test.ratings).values()
+        value for one in (start, form) for value in correlations(one.ratings(test.sides), test.ratings)
     ]
     far = float((form.strangeness(test.sides) > 1).mean())
     cells = (encoder, tested, len(test.ratings), len(known.ratings), steps)

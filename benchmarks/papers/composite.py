@@ -22,8 +22,9 @@ import numpy as np
 from fbd import interval, markdown, number, tell, titled
 from scipy.stats import rankdata
 
+from dialoscope.learn.agreement import correlations
 from dialoscope.learn.combination import Combination
-from dialoscope.learn.composite import CompositeRecipe, Rated, correlations, fitted, others_than, tells
+from dialoscope.learn.composite import CompositeRecipe, Rated, fitted, others_than, tells
 from dialoscope.scoring.composite import score_corpora
 from dialoscope.tally import Floats
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from dialoscope.backends.base import Encoder
-from dialoscope.backends.content import content_hash
+from dialoscope.backends.content import content_hash, weights_hash
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.models import configuration
 from dialoscope.backends.naming import described
@@ -239,8 +239,7 @@ def _loaded(folder: str, weights: str, files: str) -> Bilinear:
         from safetensors.numpy import load_file
     except ImportError as missing:
         raise MissingExtra("The metric adem", "safetensors", "neural") from missing
-    own = f"{path.name} {sha256(path.read_bytes()).hexdigest()}\n"
-    if sha256(own.encode()).hexdigest() != weights:
+    if weights_hash([path]) != weights:
         raise _damaged(path, "these are not the weights that the training left there")
     try:
         return _checked(load_file(path))

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -43,6 +43,14 @@ def content_hash(files: Iterable[Path]) -> str:
         return _hashed(tuple([_version(path, folder) for path in paths]))
     except OSError as error:
         raise unreadable(error) from error
+
+
+def weights_hash(files: Iterable[Path]) -> str:
+    """What a training notes of the weights that it leaves: a hash of their names and of what they hold."""
+    found = sha256()
+    for file in sorted(files):
+        found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
 
 
 def unreadable(error: OSError) -> BackendError:

@@ -11,7 +11,7 @@ import numpy as np
 
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Pair, WordVectors
-from dialoscope.backends.content import content_hash
+from dialoscope.backends.content import content_hash, weights_hash
 from dialoscope.backends.features import Features, Pooling, embedding_of
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
@@ -30,6 +30,8 @@ Objective = Literal["ranking", "cross-entropy"]
 RECIPE = "ruber"
 """The recipe of such checkpoints."""
 SPEC, WEIGHTS = "spec.json", "weights.safetensors"
+VERDICTS = ("wrong", "right")
+"""What a reply is judged to be."""
 
 
 class Shape(NamedTuple):
@@ -84,7 +86,7 @@ class HeadClassifier:
 
     name: ClassVar[str] = "head"
     version: ClassVar[int] = 1
-    labels: ClassVar[tuple[str, ...]] = ("wrong", "right")
+    labels: ClassVar[tuple[str, ...]] = VERDICTS
 
     model: str
     """The checkpoint's folder."""
@@ -178,7 +180,6 @@ def _loaded(model: str, embedding: str, device: str, fingerprint: str) -> "HeadE
     side = import_torch_side("_torch_heads", f"The head {model}")
     path = read.folder / WEIGHTS
     loaded: HeadEngine = side.HeadEngine(path, read.shape, read.dims, Features(read.embedding), device)
-    own = f"{path.name} {sha256(path.read_bytes()).hexdigest()}\n"
-    if sha256(own.encode()).hexdigest() != read.weights:
+    if weights_hash([path]) != read.weights:
         raise BackendError(f"{path} is damaged: these are not the weights that the training left there.")
     return loaded

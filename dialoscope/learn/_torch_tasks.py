@@ -12,11 +12,12 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from dialoscope.backends._tokens import vocabulary
 from dialoscope.backends._torch_rows import Reader
 from dialoscope.backends.base import Pair
+from dialoscope.backends.heads import VERDICTS
 from dialoscope.errors import TrainingError
 from dialoscope.learn._torch_adapted import Learner
 from dialoscope.learn.contradictions import LABELS, LabelledPair
 from dialoscope.learn.corpus import Split, Turns, share_of
-from dialoscope.learn.negatives import VERDICTS, Exchange, exchanges, wrong_replies
+from dialoscope.learn.negatives import Exchange, exchanges, wrong_replies
 from dialoscope.learn.pairs import PairSplit
 from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe
 from dialoscope.learn.styles import STYLES

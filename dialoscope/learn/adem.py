@@ -1,10 +1,6 @@
 """Train ADEM: rated replies become a model that foretells ratings."""
 
-import platform
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any, NamedTuple
@@ -14,6 +10,7 @@ import numpy as np
 from dialoscope.backends.bilinear import WEIGHTS, Bilinear, encoder_of, sides_of
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.adem_card import card_of_adem, number, spread
+from dialoscope.learn.agreement import correlations
 from dialoscope.learn.bilinear import (
     FEWEST,
     Lesson,
@@ -24,7 +21,7 @@ from dialoscope.learn.bilinear import (
     trial,
     without_each,
 )
-from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
 from dialoscope.learn.rated import RatedReplies, Scales, read_rated
 from dialoscope.learn.recipe import AdemRecipe
 from dialoscope.progress import bar, notice
@@ -138,7 +135,7 @@ def _learned(lesson: Lesson, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
 def _over_parts(trials: Sequence[Trial], said: Sequence[Floats], ratings: Floats) -> dict[str, Any]:
     """Correlations on each part that was kept apart: their mean, and how far they scatter."""
     found = [
-        correlations(values[one.parts == part], ratings[one.parts == part])
+        correlations(values[one.parts == part], ratings[one.parts == part])._asdict()
         for one, values in zip(trials, said, strict=True)
         for part in range(one.parts.max() + 1)
     ]
@@ -162,8 +159,8 @@ def _by_system(systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Fl
     each = {
         name: {
             "n": int((names == name).sum()),
-            "seen": correlations(seen[names == name], ratings[names == name]),
-            "unseen": correlations(unseen[names == name], ratings[names == name]),
+            "seen": correlations(seen[names == name], ratings[names == name])._asdict(),
+            "unseen": correlations(unseen[names == name], ratings[names == name])._asdict(),
         }
         for name in sorted(set(systems))
     }
@@ -181,20 +178,6 @@ def _mean_of(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                 sum(value * weight for value, weight in known) / total if total else float("nan")
             )
     return every
-
-
-def correlations(said: Floats, people: Floats) -> dict[str, float]:
-    """Pearson's and Spearman's; undefined for fewer than three replies, or where one side is all the same."""
-    from scipy.stats import rankdata
-
-    ranks = [rankdata(side) for side in (said, people)]
-    return {"pearson": _pearson(said, people), "spearman": _pearson(*ranks)}
-
-
-def _pearson(one: Floats, other: Floats) -> float:
-    if len(one) < 3 or min(np.ptp(one), np.ptp(other)) < 1e-12:
-        return float("nan")
-    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _warning(found: Mapping[str, Any]) -> str:
@@ -231,11 +214,5 @@ def _finished(place: Workplace, found: _Outcome) -> Checkpoint:
         place.fresh(weights),
     )
     place.settle(weights)
-    spec = {**place.identity, "figures": found.figures, "made with": _made_with()}
+    spec = {**place.identity, "figures": found.figures, "made with": made_with("numpy")}
     return finish(place, spec, found.history, card_of_adem(place.folder, spec))
-
-
-def _made_with() -> dict[str, str]:
-    command = shlex.join(["dialoscope", *sys.argv[1:]])
-    packages = {name: version(name) for name in ("dialoscope", "numpy")}
-    return {"command": command, "python": platform.python_version(), **packages}

@@ -2,15 +2,19 @@
 
 import json
 import os
+import platform
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from dialoscope.assets.lock import lock
+from dialoscope.backends.content import weights_hash
 from dialoscope.data.jsonl import as_line, defined
 from dialoscope.errors import TrainingError
 
@@ -167,10 +171,7 @@ class Checkpoint:
     @property
     def hash(self) -> str:
         """Of its weights."""
-        found = sha256()
-        for file in sorted(self.folder.glob("*.safetensors")):
-            found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
-        return found.hexdigest()
+        return weights_hash(self.folder.glob("*.safetensors"))
 
     @staticmethod
     def load(folder: str | Path) -> "Checkpoint":
@@ -184,6 +185,16 @@ class Checkpoint:
         if not isinstance(spec, dict) or found.hash != spec.get("hash"):
             raise TrainingError(f"{path} is damaged: its weights are not those that the training left there.")
         return found
+
+
+def made_with(*packages: str, device: str = "") -> dict[str, str]:
+    """The command, and what it ran on."""
+    return {
+        "command": shlex.join(["dialoscope", *sys.argv[1:]]),
+        **({"device": device} if device else {}),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("dialoscope", *packages)},
+    }
 
 
 def finish(

@@ -112,14 +112,18 @@ class Combination:
         return np.stack(columns, axis=1)
 
     def scores(self, values: Floats, aspect: str) -> Floats:
-        """The middle and what all parts add to it; NaN where not one part that weighs anything is defined."""
+        """The middle and what all parts add to it; NaN where not one part that counts is defined."""
         known = ~np.isnan(values[:, self.used(aspect)]).all(axis=1)
         added: Floats = sum(self.contributions(values, aspect).T, np.full(len(values), NEUTRAL))
         return np.where(known, np.clip(added, 0, 1), math.nan)
 
     def used(self, aspect: str) -> list[int]:
-        """The places of the parts that weigh anything."""
-        return [place for place, weight in enumerate(self.weights[aspect]) if weight > 0]
+        """The places of the parts that can add or take anything: by their weight, or by an excess."""
+        return [
+            place
+            for place, (part, weight) in enumerate(zip(self.parts, self.weights[aspect], strict=True))
+            if weight > 0 or (part.excess and aspect in part.aspects)
+        ]
 
     def told(self) -> dict[str, Any]:
         """Everything, as plain values."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dialoscope.errors import TrainingError
+from dialoscope.learn.agreement import correlations
 from dialoscope.learn.combination import ASPECTS, NEUTRAL, RECIPE, Combination, Part, Scale
 from dialoscope.printable import printable
 from dialoscope.tally import Floats, Ints
@@ -252,14 +253,3 @@ def _fold(recipe: CompositeRecipe, one: Rated, others: Sequence[Rated], aspect: 
     rated = np.isfinite(one.ratings[aspect])
     pearson, spearman = correlations(found.scores(one.values[rated], aspect), one.ratings[aspect][rated])
     return Fold(one.name, aspect, int(rated.sum()), pearson, spearman, found.weights[aspect])
-
-
-def correlations(values: Floats, ratings: Floats) -> tuple[float, float]:
-    """Pearson's and Spearman's, of the replies that have a value; NaN where either side does not vary."""
-    from scipy import stats
-
-    known = np.isfinite(values)
-    values, ratings = values[known], ratings[known]
-    if len(values) < 3 or not np.ptp(values) or not np.ptp(ratings):
-        return math.nan, math.nan
-    return float(stats.pearsonr(values, ratings)[0]), float(stats.spearmanr(values, ratings)[0])

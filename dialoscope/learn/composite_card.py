@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dialoscope.learn.card import table
 from dialoscope.learn.composite import Fold
 
 
@@ -23,20 +24,20 @@ def card_of_composite(folder: Path, spec: Mapping[str, Any], folds: Sequence[Fol
             "## Figures",
             "Each corpus judged by weights and scales that were fitted to the others alone; corpora with the "
             "same replies are left out together.",
-            *_table(("left out", "aspect", "replies", "Pearson", "Spearman"), list(map(_fold, folds))),
+            *table(("left out", "aspect", "replies", "Pearson", "Spearman"), list(map(_fold, folds))),
             "",
             "## Data",
             f"{data['replies']:,} replies; a hash of those of each corpus:",
-            *_table(("corpus", "replies"), [(name, f"`{told}`") for name, told in data["files"].items()]),
+            *table(("corpus", "replies"), [(name, f"`{told}`") for name, told in data["files"].items()]),
             "",
             f"Licence of the data: {data['licence'] or 'not stated'}. Figures alone are kept of it.",
             "",
             "## Recipe",
-            *_table(
+            *table(
                 ("setting", "value"), [(name, str(spec["settings"][name])) for name in ("evenness", "knots")]
             ),
             "",
-            *_table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
             "",
         ]
     )
@@ -53,13 +54,8 @@ def _parts(combination: Mapping[str, Any]) -> list[str]:
         )
         for place, part in enumerate(combination["parts"])
     ]
-    return _table(("part", "metric", "better", *weights), rows)
+    return table(("part", "metric", "better", *weights), rows)
 
 
 def _fold(fold: Fold) -> tuple[str, ...]:
     return (fold.corpus, fold.aspect, str(fold.replies), f"{fold.pearson:.3f}", f"{fold.spearman:.3f}")
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return ["", *("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)]

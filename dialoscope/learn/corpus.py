@@ -48,6 +48,12 @@ class Split:
     """Dialogues that were left out because they also stand in what is kept apart."""
 
     @property
+    def judged(self) -> dict[str, tuple[Turns, ...]]:
+        """What figures are of: what is chosen by, and each file of tests by its title."""
+        titles = titles_of(self.tests, "validation")
+        return {"validation": self.validation, **{titles[name]: part for name, part in self.tests.items()}}
+
+    @property
     def hash(self) -> str:
         """Of all that is learned from and chosen by."""
         return hash_of(

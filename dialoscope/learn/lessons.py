@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dialoscope.errors import TrainingError
 from dialoscope.learn.corpus import Turns, share_of, words_of
-from dialoscope.learn.negatives import Exchange, exchanges, wrong_replies
+from dialoscope.learn.negatives import Exchange, different_replies, exchanges, wrong_replies
 from dialoscope.learn.recipe import RuberRecipe
 from dialoscope.tally import Ints
 
@@ -82,7 +82,7 @@ def lesson_of(train: Sequence[Turns], judged: Mapping[str, Sequence[Turns]], rec
     training = _rivals(learned, recipe.negatives, _ready(learned, recipe), 0, numbers)
     tested = {name: _rivals(part, recipe.negatives, recipe.each, 1, numbers) for name, part in others.items()}
     ranked = {
-        name: _rivals(part, ("random",), min(CANDIDATES, _different(part)) - 1, 2, numbers)
+        name: _rivals(part, ("random",), min(CANDIDATES, different_replies(part)) - 1, 2, numbers)
         for name, part in others.items()
     }
     return Lesson(tuple(numbers), training, tested, ranked)
@@ -90,12 +90,7 @@ def lesson_of(train: Sequence[Turns], judged: Mapping[str, Sequence[Turns]], rec
 
 def _ready(learned: Sequence[Exchange], recipe: RuberRecipe) -> int:
     """How many wrong replies stand ready for each exchange."""
-    return max(recipe.each, min(recipe.ready, _different(learned) - 1))
-
-
-def _different(found: Sequence[Exchange]) -> int:
-    """How many replies say different things."""
-    return len({words_of((one.reply,)) or one.reply for one in found})
+    return max(recipe.each, min(recipe.ready, different_replies(learned) - 1))
 
 
 def _some(dialogues: Sequence[Turns], turns: int, most: int) -> list[Exchange]:

@@ -1,6 +1,5 @@
 """Exchanges between people, and replies that do not belong there, to learn the difference from."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -10,11 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.errors import TrainingError
-from dialoscope.learn.corpus import Turns
+from dialoscope.learn.corpus import Turns, words_of
 from dialoscope.systems.nearest import Nearest, ranked
-
-VERDICTS = ("wrong", "right")
-"""What a reply is judged to be."""
 
 _SEARCHED = 4096
 """How many replies, drawn by chance, near ones are looked for among."""
@@ -55,7 +51,7 @@ def wrong_replies(
     for kind in kinds:
         if kind not in KINDS:
             raise TrainingError(f"There are no wrong replies of the kind '{kind}', but: {', '.join(KINDS)}.")
-    different = len({_words(exchange.reply) for exchange in found})
+    different = different_replies(found)
     if not kinds or each < 1 or different <= each:
         raise TrainingError(
             f"For each reply {each} wrong ones of {len(kinds)} kinds are asked for, but there are only "
@@ -180,5 +176,10 @@ KINDS = tuple(_MAKERS)
 """The kinds of wrong replies."""
 
 
+def different_replies(found: Sequence[Exchange]) -> int:
+    """How many replies say different things."""
+    return len({_words(one.reply) for one in found})
+
+
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold())) or text
+    return words_of((text,)) or text

@@ -1,12 +1,8 @@
 """Train the unreferenced part of RUBER: dialogues become a judge of whether a reply belongs there."""
 
 import dataclasses
-import platform
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
@@ -15,8 +11,8 @@ from dialoscope.backends.features import Features, embedding_of
 from dialoscope.backends.heads import WEIGHTS, Shape
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.errors import TrainingError
-from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
-from dialoscope.learn.corpus import Split, split, titles_of
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
+from dialoscope.learn.corpus import Split, split
 from dialoscope.learn.head_card import card_of_head
 from dialoscope.learn.lessons import Lesson, in_part, lesson_of
 from dialoscope.learn.recipe import CrossRecipe, RuberRecipe
@@ -55,12 +51,7 @@ def train_ruber(
     kept = validation if isinstance(validation, float | int) else str(validation)
     found = _parted(split(names_of(data), kept, names_of(tests), names_of(avoid)), recipe.part)
     told = data_told(names_of(data), found, "dialogues", licence)
-    titles = titles_of(found.tests, "validation")
-    lesson = lesson_of(
-        found.train,
-        {"validation": found.validation, **{titles[name]: part for name, part in found.tests.items()}},
-        recipe,
-    )
+    lesson = lesson_of(found.train, found.judged, recipe)
     return _trained(recipe, Path(folder), lesson, told, save_every)
 
 
@@ -130,7 +121,7 @@ def _taught(recipe: RuberRecipe, place: Workplace, task_of: Any, side: Any, save
         **place.identity,
         "dims": new.inputs.dims,
         "before": before,
-        "made with": _made_with(new.device.type),
+        "made with": made_with("torch", "numpy", device=new.device.type),
     }
     return _finished(place, found, told, side)
 
@@ -168,9 +159,3 @@ def _finished(place: Workplace, found: Sequence[_Outcome], told: Mapping[str, An
 def _spread(values: Sequence[float]) -> dict[str, Any]:
     """The mean over seeds, how far they scatter, and each."""
     return {"mean": mean(values), "sd": stdev(values) if len(values) > 1 else None, "each": list(values)}
-
-
-def _made_with(device: str) -> dict[str, str]:
-    packages = {name: version(name) for name in ("dialoscope", "torch", "numpy")}
-    command = shlex.join(["dialoscope", *sys.argv[1:]])
-    return {"command": command, "device": device, "python": platform.python_version(), **packages}

@@ -1,8 +1,5 @@
 """Train: data and a recipe become a checkpoint."""
 
-import platform
-import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +8,8 @@ from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.models import fingerprint
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.card import card_of
-from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish
-from dialoscope.learn.corpus import Split, split, titles_of
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
+from dialoscope.learn.corpus import Split, split
 from dialoscope.learn.pairs import PairSplit, split_pairs
 from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe, Recipe
 from dialoscope.progress import notice
@@ -48,12 +45,7 @@ def train_lm(
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
-        titles = titles_of(found.tests, "validation")
-        parts = {
-            "validation": found.validation,
-            **{titles[name]: part for name, part in found.tests.items()},
-        }
-        return {f"perplexity, {name}": task.perplexity(part) for name, part in parts.items()}
+        return {f"perplexity, {name}": task.perplexity(part) for name, part in found.judged.items()}
 
     return _trained(
         recipe, Path(folder), about, lambda: side.DialogueTask(recipe, found), figures, save_every
@@ -112,12 +104,7 @@ def train_cross(
     side = _side()
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
-        titles = titles_of(found.tests, "validation")
-        parts = {
-            "validation": found.validation,
-            **{titles[name]: part for name, part in found.tests.items()},
-        }
-        return {f"right preferred, {name}": task.preference(part) for name, part in parts.items()}
+        return {f"right preferred, {name}": task.preference(part) for name, part in found.judged.items()}
 
     return _trained(recipe, Path(folder), about, lambda: side.ReplyTask(recipe, found), figures, save_every)
 
@@ -147,8 +134,8 @@ def _trained(
         after = figures(task)
         tell("After", after)
         task.learner.save(folder)
-        made_with = _made_with(task.learner.device.type)
-        spec = {**identity, "before": before, "after": after, "made with": made_with}
+        told = made_with("torch", "transformers", "peft", device=task.learner.device.type)
+        spec = {**identity, "before": before, "after": after, "made with": told}
         return finish(place, spec, state.history, card_of(folder, spec, state.history))
 
 
@@ -170,18 +157,6 @@ def data_told(names: Sequence[str], found: Split | PairSplit, what: str, licence
         "validation": len(found.validation),
         "removed": found.removed,
         "licence": licence,
-    }
-
-
-def _made_with(device: str) -> dict[str, str]:
-    from importlib.metadata import version
-
-    packages = {name: version(name) for name in ("dialoscope", "torch", "transformers", "peft")}
-    return {
-        "command": shlex.join(["dialoscope", *sys.argv[1:]]),
-        "device": device,
-        "python": platform.python_version(),
-        **packages,
     }
 
 

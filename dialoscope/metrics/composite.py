@@ -57,7 +57,7 @@ class Composite(GradeMetric[Sums]):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What a part needs that weighs anything."""
+        """What a part needs that counts."""
         return frozenset().union(*(self.parts[place].needs for place in self._used))
 
     @property
@@ -81,7 +81,8 @@ class Composite(GradeMetric[Sums]):
     @property
     def tolerance(self) -> float:
         """What each part may be off by, on its scale."""
-        steps = zip(self._weights, self.combination.scales, self.parts, strict=True)
+        found = self._weighed
+        steps = zip(found.weights[self.aspect], found.scales, self.parts, strict=True)
         return max(1e-9, math.fsum(weight * scale.steepest * part.tolerance for weight, scale, part in steps))
 
     @property
@@ -111,7 +112,7 @@ class Composite(GradeMetric[Sums]):
     def score_each(self, tally: Sums) -> Floats:
         """Undefined for a reply of which every part that needs a context is, or every part at all."""
         values = _values(tally, len(self.parts))
-        scores = self.combination.scores(values, self.aspect)
+        scores = self._weighed.scores(values, self.aspect)
         bound = [place for place in self._used if "context" in self.parts[place].needs]
         lacking = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
         return np.where(lacking, math.nan, scores)
@@ -129,26 +130,28 @@ class Composite(GradeMetric[Sums]):
         if not defined.any():
             return {}
         found: dict[str, float] = {}
-        for name, added in self.contributions(tally).items():
+        parts = self.contributions(tally)
+        for name, added in parts.items():
             found[name] = math.fsum(np.nan_to_num(added[defined]).tolist()) / int(defined.sum())
-        for name, added in self.contributions(tally).items():
+        for name, added in parts.items():
             if neutral := int(np.isnan(added[defined]).sum()):
                 found[f"without {name}"] = float(neutral)
         return found
 
     @property
     def _used(self) -> list[int]:
-        return [place for place, weight in enumerate(self._weights) if weight > 0]
+        return self._weighed.used(self.aspect)
 
     @property
-    def _weights(self) -> tuple[float, ...]:
-        known = self.combination.weights
-        if self.aspect not in known:
+    def _weighed(self) -> Combination:
+        """The combination, if it has weights for the aspect."""
+        found = self.combination
+        if self.aspect not in found.weights:
             raise MetricError(
                 f"composite: {printable(self.model)} has no weights for {self.aspect}, of which it had no "
-                f"ratings to learn from; it has: {', '.join(known)}."
+                f"ratings to learn from; it has: {', '.join(found.weights)}."
             )
-        return known[self.aspect]
+        return found
 
     def _check_models(self) -> None:
         known = self.combination.models

@@ -1,11 +1,7 @@
 """Train a composite: rated replies are scored by its parts, and the weights fitted to what people said."""
 
-import platform
-import shlex
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +9,7 @@ import numpy as np
 
 from dialoscope.data import read
 from dialoscope.errors import TrainingError
-from dialoscope.learn.checkpoint import Checkpoint, Workplace, finish
+from dialoscope.learn.checkpoint import Checkpoint, Workplace, finish, made_with
 from dialoscope.learn.combination import Combination
 from dialoscope.learn.composite import CompositeRecipe, Fold, Rated, by_aspect, fitted, left_out
 from dialoscope.learn.composite_card import card_of_composite
@@ -63,7 +59,7 @@ def train_composite(
             "data": {**scored.told, "licence": licence},
             "combination": found.told(),
             "combination_sha256": found.hash,
-            "made with": _made_with(),
+            "made with": made_with("numpy"),
         }
         history = tuple(fold._asdict() for fold in folds)
         return finish(place, spec, history, card_of_composite(Path(folder), spec, folds))
@@ -149,10 +145,13 @@ def _replies(file: str) -> frozenset[str]:
 
 
 def _sources(replies: Mapping[str, frozenset[str]]) -> dict[str, str]:
-    """The first corpus with which each has most of its replies in common: itself, mostly."""
+    """One name for all corpora of which each has most of its replies in common with another of them."""
     found: dict[str, str] = {}
     for title, own in replies.items():
-        found[title] = next((found[other] for other in _like(own, replies) if other in found), title)
+        kin = dict.fromkeys(found[other] for other in _like(own, replies) if other in found)
+        first = next(iter(kin), title)
+        found = {other: first if source in kin else source for other, source in found.items()}
+        found[title] = first
     return found
 
 
@@ -160,12 +159,3 @@ def _like(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterato
     for other, theirs in replies.items():
         if len(own & theirs) >= COMMON * min(len(own), len(theirs)):
             yield other
-
-
-def _made_with() -> dict[str, str]:
-    return {
-        "command": shlex.join(["dialoscope", *sys.argv[1:]]),
-        "python": platform.python_version(),
-        "dialoscope": version("dialoscope"),
-        "numpy": version("numpy"),
-    }

@@ -200,6 +200,16 @@ def test_corpora_with_the_same_replies_are_left_out_together(corpus):
     assert [one.source for one in found.corpora] == ["one/data", "one/data", "two/data"]
 
 
+def test_corpora_between_which_a_third_stands_are_left_out_together(tmp_path):
+    files = []
+    for name, words in (("one", "ab"), ("two", "cd"), ("both", "abcd")):
+        files.append(tmp_path / f"{name}.jsonl")
+        rows = [{"id": word, "response": word, "ratings": {"overall": [1]}} for word in words]
+        files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = score_corpora([str(file) for file in files], ["words"])
+    assert len({one.source for one in found.corpora}) == 1
+
+
 def test_a_trained_composite_scores(trained):
     metric = ds.Composite(model=trained.folder)
     assert value(metric, "word1 word2 word3 word4 word5", "hi") > value(metric, "word1", "hi")
@@ -318,6 +328,14 @@ def test_a_saved_run_has_the_parts_of_each_reply(tmp_path):
     low, high = found.explanations(OVERALL)
     assert low.value <= high.value
     assert 0.5 + sum(added for added in low.parts.values() if added is not None) == pytest.approx(low.value)
+
+
+def test_what_a_part_without_weight_costs_is_told(trained):
+    parts = (*PARTS[:3], replace(PARTS[3], excess=0.3))
+    metric = rewritten(trained, parts=parts, weights={"overall": (0.5, 0.25, 0.25, 0)})
+    found = ds.evaluate([reply("no no no no no", "hi")], metric).explanations(metric)[0]
+    assert found.parts["repetition"] < -0.1
+    assert 0.5 + sum(found.parts.values()) == pytest.approx(found.value)
 
 
 def test_a_run_is_not_read_with_weights_that_are_gone_or_others(trained, tmp_path):

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dialoscope.errors import TrainingError
+from dialoscope.learn.agreement import correlations
 from dialoscope.learn.combination import ASPECTS, Combination, Part, Scale, load
 from dialoscope.learn.composite import (
     CompositeRecipe,
     Rated,
     by_aspect,
-    correlations,
     fitted,
     left_out,
     part_of,
@@ -110,6 +110,10 @@ def test_what_hardly_any_reply_has_costs_more_than_its_weight():
     assert added == pytest.approx([-0.225, -0.425, -0.625, 0, -0.625])
     assert found.scores(values, "overall") == pytest.approx([0.275, 0.075, 0, 0.5, 0]), "not below 0"
     assert found.scores(values, "coherence")[2] == 0.5, "of other aspects it is no part"
+    assert (found.used("overall"), found.used("coherence")) == ([0, 1], [0])
+    light = replace(found, weights={"overall": (1.0, 0.0)})
+    assert light.used("overall") == [0, 1], "it has its price without a weight, too"
+    assert light.scores(values, "overall")[2] == pytest.approx(0.1)
     assert Scale((1.0,), (0.5,)).rare == 1
 
 
