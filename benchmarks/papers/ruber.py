@@ -235,12 +235,16 @@ def studied(chosen: argparse.Namespace) -> Study:
     budget = Budget(chosen.pairs, chosen.read, chosen.epochs)
     folder = Path(chosen.heads) if chosen.heads else cache_folder() / "papers" / "ruber"
     pooled = [head for head in HEADS if head.representation != "bi-gru"]
-    wanted = HEADS if budget.read else pooled
-    if chosen.kept:
-        wanted = [one for one in wanted if (place_of(one, budget.recipe(one), folder) / "spec.json").exists()]
-    heads = {head: trained(head, budget.recipe(head), folder) for head in wanted}
-    fewer = pooled if 0 < budget.read < budget.pairs and not chosen.kept else []
-    level = {head: trained(head, budget.recipe(head, budget.read), folder) for head in fewer}
+    wanted = {head: budget.recipe(head) for head in (HEADS if budget.read else pooled)}
+    fewer = {head: budget.recipe(head, budget.read) for head in pooled if 0 < budget.read < budget.pairs}
+    heads, level = (
+        {
+            head: trained(head, recipe, folder)
+            for head, recipe in recipes.items()
+            if not chosen.kept or (place_of(head, recipe, folder) / "spec.json").exists()
+        }
+        for recipes in (wanted, fewer)
+    )
     tuned = available(chosen.tuned)
     every = metrics(heads, level, tuned)
     return Study(heads, level, tuned, {corpus: scored(corpus, every) for corpus in CORPORA})
