@@ -1,7 +1,6 @@
 """Ratings foretold from vectors of context, reference and reply, which `dialoscope train adem` learns."""
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,9 +11,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from dialoscope.backends.base import Encoder
-from dialoscope.backends.content import content_hash, weights_hash
+from dialoscope.backends.content import SPEC, WEIGHTS, check_weights, content_hash, noted_hash, weights_hash
 from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.backends.models import configuration
+from dialoscope.backends.models import configuration, is_folder
 from dialoscope.backends.naming import described
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable
@@ -23,9 +22,6 @@ from dialoscope.tally import Floats, Ints
 
 RECIPE = "adem"
 """The recipe of such checkpoints."""
-SPEC, WEIGHTS = "spec.json", "weights.safetensors"
-SHOWN = 8
-"""So many characters of a hash stand in a signature."""
 
 
 class Sides(NamedTuple):
@@ -153,13 +149,9 @@ class BilinearRegressor:
     @property
     def pinned(self) -> Self:
         """With the hash of the weights that are there now; itself where it has one, or there are none."""
-        if self.hash or not self.model:
+        if self.hash or not is_folder(self.model):
             return self
-        try:
-            spec = json.loads((Path(self.model).expanduser() / SPEC).read_text(encoding="utf-8"))
-            return dataclasses.replace(self, hash=str(spec["hash"])[:SHOWN])
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError):
-            return self  # what is wrong with it is told when it is used
+        return dataclasses.replace(self, hash=noted_hash(Path(self.model).expanduser()))
 
     def rate(self, replies: Sequence[Example]) -> Floats:
         """The rating and the strangeness of each; NaN for one without words, context or reference."""
@@ -203,11 +195,7 @@ def _read(described: BilinearRegressor) -> _Read:
         fingerprint, weights = str(spec["model"]), str(spec["hash"])
     except (KeyError, TypeError, ValueError) as wrong:
         raise _damaged(folder / SPEC, f"{wrong} is lacking or wrong") from wrong
-    if not weights.startswith(described.hash):
-        raise BackendError(
-            f"{printable(str(folder))} holds weights with the hash {printable(weights[:SHOWN])}, where those "
-            f"with {printable(described.hash)} are asked for: it was trained again."
-        )
+    check_weights(folder, weights, described.hash)
     encoder = encoder_of(described.encoder or trained, described.device)
     if encoder.fingerprint != fingerprint:
         raise BackendError(

@@ -1,17 +1,17 @@
 """Heads that `dialoscope train ruber` leaves behind, as classifiers: is a reply right or wrong?"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Pair, WordVectors
-from dialoscope.backends.content import content_hash, weights_hash
+from dialoscope.backends.content import SPEC, WEIGHTS, check_weights, content_hash, noted_hash, weights_hash
 from dialoscope.backends.features import Features, Pooling, embedding_of
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
@@ -29,7 +29,6 @@ Objective = Literal["ranking", "cross-entropy"]
 
 RECIPE = "ruber"
 """The recipe of such checkpoints."""
-SPEC, WEIGHTS = "spec.json", "weights.safetensors"
 VERDICTS = ("wrong", "right")
 """What a reply is judged to be."""
 
@@ -90,6 +89,8 @@ class HeadClassifier:
 
     model: str
     """The checkpoint's folder."""
+    hash: str = field(default="", kw_only=True)
+    """How the hash of its weights begins, so that a number says which weights it is of; empty: any."""
     embedding: str = field(default="", compare=False, kw_only=True)
     """Where its encoder or word vectors are, if not where they were in training; others are refused."""
     device: str = field(default="auto", compare=False, kw_only=True)
@@ -102,6 +103,12 @@ class HeadClassifier:
         """A hash of the checkpoint and of the encoder or word vectors below."""
         read = self._read
         return sha256(f"{read.hash} on {read.embedding.fingerprint}".encode()).hexdigest()
+
+    @property
+    def pinned(self) -> Self:
+        """With the hash of the weights that are there now; itself where it has one, or there are none."""
+        folder = None if self.hash else _folder(self.model)
+        return replace(self, hash=noted_hash(folder)) if folder else self
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
         """A row for each pair of what was said, a turn on each line, and a reply: wrong, right.
@@ -124,7 +131,9 @@ class HeadClassifier:
 
     @property
     def _read(self) -> "_Read":
-        return _read(self.model, self.embedding, self.device)
+        read = _read(self.model, self.embedding, self.device)
+        check_weights(read.folder, read.weights, self.hash)
+        return read
 
     @property
     def _engine(self) -> "HeadEngine":

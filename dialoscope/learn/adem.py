@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.backends.bilinear import WEIGHTS, Bilinear, encoder_of, sides_of
+from dialoscope.backends.bilinear import Bilinear, encoder_of, sides_of
+from dialoscope.backends.content import WEIGHTS
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.adem_card import card_of_adem, number, spread
 from dialoscope.learn.agreement import correlations

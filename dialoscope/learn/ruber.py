@@ -7,8 +7,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
+from dialoscope.backends.content import WEIGHTS
 from dialoscope.backends.features import Features, embedding_of
-from dialoscope.backends.heads import WEIGHTS, Shape
+from dialoscope.backends.heads import Shape
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.errors import TrainingError
 from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with

@@ -10,7 +10,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import dialoscope as ds
-from dialoscope.backends.bilinear import SPEC, WEIGHTS, BilinearRegressor, _loaded, sides_of
+from dialoscope.backends.bilinear import BilinearRegressor, _loaded, sides_of
+from dialoscope.backends.content import SPEC, WEIGHTS
 from dialoscope.backends.fake import FakeEncoder
 from dialoscope.errors import BackendError, MissingExtra
 from tests.unit.learn import rated_replies

@@ -161,7 +161,7 @@ def test_it_is_a_classifier_that_can_be_signed_copied_and_compared(tmp_path, no_
     assert isinstance(judge, Classifier)
     assert judge.labels == ("wrong", "right")
     assert str(judge) == str(tmp_path / "head")
-    assert signature(judge) == f"head|model:{tmp_path / 'head'}|v:1"
+    assert signature(judge) == f"head|model:{tmp_path / 'head'}|hash:|v:1"
     assert judge == replace(judge, device="cpu") == pickle.loads(pickle.dumps(judge))  # noqa: S301
 
 
@@ -194,7 +194,12 @@ def test_a_folder_is_known_by_what_it_holds(tmp_path):
 
 def test_metrics_take_it_by_the_folders_name(tmp_path, no_scores):
     judge = HeadClassifier(str(checkpoint(tmp_path / "head")))
-    assert ds.metric(f"ruber-unreferenced:model={judge.model}").model == judge
+    metric = ds.metric(f"ruber-unreferenced:model={judge.model}")
+    assert metric.model == judge.pinned != judge
+    assert metric.model.pinned == metric.model
+    noted = json.loads((tmp_path / "head" / "spec.json").read_text())["hash"]
+    assert f"[head|model:{judge.model}|hash:{noted[:8]}|v:1]" in metric.signature
+    assert ds.metric(str(metric)) == metric
     told = ds.metric(f"ruber-unreferenced:model={judge.model},model.embedding=elsewhere")
     assert told.model.embedding == "elsewhere"
 
@@ -256,6 +261,12 @@ def test_the_right_encoder_may_lie_elsewhere(tmp_path, no_scores):
     found = HeadClassifier(str(folder), device="cpu", embedding="fake").classify(PAIRS)
     same = HeadClassifier(str(checkpoint(tmp_path / "same")), device="cpu").classify(PAIRS)
     assert np.array_equal(found, same)
+
+
+def test_weights_that_were_trained_again_are_refused(tmp_path, no_scores):
+    folder = checkpoint(tmp_path / "head")
+    assert HeadClassifier("absent").pinned == HeadClassifier("absent")
+    refused(folder, f"{folder} holds weights with the hash ", hash="00000000")
 
 
 @pytest.mark.parametrize("part", ["settings", "model", "dims", "hash"])
