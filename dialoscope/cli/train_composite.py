@@ -32,4 +32,4 @@ def composite(
 
     recipe = CompositeRecipe().given(parts=tuple(map(part_of, part)) or None, evenness=evenness)
     found = train_composite(data, output, recipe, licence=licence)
-    screen.show(f"{found.folder}: sha256 {found.spec['combination_sha256']}")
+    screen.show(f"{found.folder}: sha256 {found.hash}")

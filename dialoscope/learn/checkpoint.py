@@ -19,6 +19,8 @@ from dialoscope.data.jsonl import as_line, defined
 from dialoscope.errors import TrainingError
 
 SPEC, HISTORY, CARD = "spec.json", "history.jsonl", "card.md"
+IN_SPEC = "combination_sha256"
+"""What a spec calls the hash of weights that stand in it, as those of a composite do."""
 _WORK = ".training"
 
 
@@ -170,7 +172,12 @@ class Checkpoint:
 
     @property
     def hash(self) -> str:
-        """Of its weights."""
+        """Of its weights, whether they are files of their own or stand in the spec."""
+        return str(self.spec.get(IN_SPEC) or self.files_hash)
+
+    @property
+    def files_hash(self) -> str:
+        """Of its files of weights."""
         return weights_hash(self.folder.glob("*.safetensors"))
 
     @staticmethod
@@ -182,7 +189,7 @@ class Checkpoint:
         except (OSError, ValueError) as error:
             raise TrainingError(f"{path} holds no finished checkpoint: {error}") from error
         found = Checkpoint(path, spec)
-        if not isinstance(spec, dict) or found.hash != spec.get("hash"):
+        if not isinstance(spec, dict) or found.files_hash != spec.get("hash"):
             raise TrainingError(f"{path} is damaged: its weights are not those that the training left there.")
         return found
 
@@ -204,7 +211,7 @@ def finish(
     folder = place.folder
     (folder / HISTORY).write_text("".join(as_line(one).decode() for one in history), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
-    found = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, {}).hash})
+    found = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, spec).files_hash})
     fresh = place.fresh(folder / SPEC)
     fresh.write_text(json.dumps(defined(found.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     place.settle(folder / SPEC)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from dialoscope.errors import TrainingError
-from dialoscope.learn.checkpoint import SPEC
+from dialoscope.learn.checkpoint import IN_SPEC, SPEC
 from dialoscope.tally import Floats
 
 Aspect = Literal["overall", "coherence", "fluency", "engagement"]
@@ -163,7 +163,7 @@ def load(folder: Path) -> Combination:
         found = Combination.of(spec["combination"])
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise TrainingError(f"{folder} is damaged: {SPEC} holds no whole combination ({error!r}).") from error
-    if found.hash != spec.get("combination_sha256"):
+    if found.hash != spec.get(IN_SPEC):
         raise TrainingError(f"{folder} is damaged: its weights are not those that the training left there.")
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dialoscope.data import read
 from dialoscope.errors import TrainingError
-from dialoscope.learn.checkpoint import Checkpoint, Workplace, finish, made_with
+from dialoscope.learn.checkpoint import IN_SPEC, Checkpoint, Workplace, finish, made_with
 from dialoscope.learn.combination import Combination
 from dialoscope.learn.composite import CompositeRecipe, Fold, Rated, by_aspect, fitted, left_out
 from dialoscope.learn.composite_card import card_of_composite
@@ -58,7 +58,7 @@ def train_composite(
             **{name: value for name, value in identity.items() if name != "files"},
             "data": {**scored.told, "licence": licence},
             "combination": found.told(),
-            "combination_sha256": found.hash,
+            IN_SPEC: found.hash,
             "made with": made_with("numpy"),
         }
         history = tuple(fold._asdict() for fold in folds)

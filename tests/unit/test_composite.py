@@ -164,6 +164,7 @@ def test_weights_follow_what_people_said(trained):
     assert found.signatures == tuple(ds.metric(part.metric).signature for part in PARTS)
     assert found.models == {signature(FakeLanguageModel()): "fake"}
     assert ds.Checkpoint.load(trained.folder).spec == trained.spec
+    assert trained.hash == ds.Checkpoint.load(trained.folder).hash == found.hash
     history = [json.loads(line) for line in (trained.folder / "history.jsonl").read_text().splitlines()]
     assert [(one["corpus"], one["aspect"]) for one in history] == [
         ("one/data", "overall"),
