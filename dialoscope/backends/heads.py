@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -60,7 +60,13 @@ class Shape(NamedTuple):
     def of(cls, settings: Mapping[str, Any]) -> "Shape":
         """From the settings of a recipe."""
         told = {name: settings[name] for name in cls._fields}
-        return cls(**{**told, "perceptron": tuple(told["perceptron"])})
+        shape = cls(**{**told, "perceptron": tuple(told["perceptron"])})
+        sizes = (shape.units, shape.layers, *shape.perceptron)
+        if not all(isinstance(size, int) and size > 0 for size in sizes):
+            raise ValueError("sizes of layers are whole numbers of 1 or more")
+        if shape.representation not in get_args(Representation) or shape.objective not in get_args(Objective):
+            raise ValueError(f"there is no head of {shape.representation!r} and {shape.objective!r}")
+        return shape
 
 
 def is_head(name: str) -> bool:
@@ -170,8 +176,10 @@ def _read(model: str, embedding: str, device: str) -> _Read:
         settings = spec["settings"]
         shape, turns, trained = Shape.of(settings), int(settings["turns"]), str(settings["embedding"])
         fingerprint, weights, dims = str(spec["model"]), str(spec["hash"]), int(spec["dims"])
-    except (KeyError, TypeError, ValueError) as damaged:
-        raise BackendError(f"{folder / SPEC} is damaged: {damaged} is lacking or wrong.") from damaged
+    except KeyError as lacking:
+        raise BackendError(f"{folder / SPEC} is damaged: {lacking} is lacking.") from lacking
+    except (TypeError, ValueError) as damaged:
+        raise BackendError(f"{folder / SPEC} is damaged: {damaged}.") from damaged
     found = embedding_of(embedding or trained, device)
     if found.fingerprint != fingerprint:
         raise BackendError(

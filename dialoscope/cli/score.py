@@ -40,7 +40,7 @@ MetricNames = Annotated[
 Suites = Annotated[
     list[str],
     typer.Option(
-        "--suite", help="A set of metrics: lexical (the default), embedding, distribution, holistic."
+        "--suite", help="A set of metrics: lexical (the default), embedding, distribution, holistic, learned."
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the run into this folder.")]

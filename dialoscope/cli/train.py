@@ -22,7 +22,7 @@ Method = Annotated[str | None, typer.Option(help="lora (a small adapter) or full
 Rank = Annotated[int | None, typer.Option(help="Of the adapter's matrices.")]
 Epochs = Annotated[int | None, typer.Option(help="How often all is learned from, at most.")]
 Rate = Annotated[float | None, typer.Option("--learning-rate", help="At its highest.")]
-Batch = Annotated[int | None, typer.Option(help="Tokens (lm) or pairs (nli) learned from at once.")]
+Batch = Annotated[int | None, typer.Option(help="Learned from at once: tokens (lm), or pairs.")]
 Patience = Annotated[int | None, typer.Option(help="Epochs without improvement before it stops.")]
 Seed = Annotated[int | None, typer.Option(help="For all that chance decides.")]
 Minutes = Annotated[float | None, typer.Option(help="Stop after so long with the best so far.")]

@@ -14,7 +14,10 @@ def adem(
     aspect: Annotated[
         list[str], typer.Option(help="What was rated; of several the first that a reply is rated for.")
     ] = ["overall"],
-    scale: options.Scale = [],
+    scale: Annotated[
+        list[str],
+        typer.Option(metavar="ASPECT=LOW-HIGH", help="An aspect's scale, where it is no usual one."),
+    ] = [],
     model: Annotated[
         str | None, typer.Option(help="Whose vectors: an asset, a folder, a name on the hub.")
     ] = None,

@@ -80,8 +80,8 @@ def _check(rated: RatedReplies) -> None:
         )
     if rated.ratings.std() < 1e-9:
         raise TrainingError(
-            f"All {len(rated.replies)} replies are rated {rated.ratings[0]:g} on a scale from 1 to 5; there "
-            "is nothing to learn from ratings that are all the same."
+            f"All {len(rated.replies)} replies are rated alike; there is nothing to learn from ratings that "
+            "are all the same."
         )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dialoscope.printable import printable
+
 
 def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> str:
     """A page for people: what it is, how it was made, and how good it is."""
@@ -57,4 +59,5 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a table, with an empty one before it."""
     lines = [heads, ["---"] * len(heads), *rows]
-    return ["", *("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)]
+    safe = [[printable(cell).replace("|", "\\|") for cell in line] for line in lines]
+    return ["", *("| " + " | ".join(line) + " |" for line in safe)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from dialoscope.errors import TrainingError
 from dialoscope.learn.checkpoint import IN_SPEC, SPEC
+from dialoscope.printable import printable
 from dialoscope.tally import Floats
 
 Aspect = Literal["overall", "coherence", "fluency", "engagement"]
@@ -41,6 +42,10 @@ class Part:
     """What it can be a part of."""
     excess: float = 0.0
     """Of a share of which less is better: what is taken away besides from a reply that is nothing else."""
+
+    def __post_init__(self) -> None:
+        if not self.name.isprintable():  # it is shown wherever the number is, whoever made the checkpoint
+            raise TrainingError(f"A part is called '{printable(self.name)}'; name it in visible characters.")
 
     def told(self) -> dict[str, Any]:
         """Everything, as plain values; no cap is none."""

@@ -59,6 +59,8 @@ class CompositeRecipe:
             raise TrainingError(f"evenness is {self.evenness}; it must be 0 or more.")
         if self.knots < 2:
             raise TrainingError(f"knots is {self.knots}; it must be 2 or more.")
+        if len({part.name for part in self.parts}) < len(self.parts):
+            raise TrainingError("Two parts have the same name; give each its own.")
         for aspect in ASPECTS:
             if not any(aspect in part.aspects for part in self.parts):
                 raise TrainingError(f"No part is one of {aspect}; each aspect needs at least one.")

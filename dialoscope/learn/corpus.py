@@ -76,6 +76,8 @@ def split(
     if isinstance(validation, str):
         chosen = tuple(dialogues(validation))
     else:
+        if not 0 <= validation <= 1:
+            raise TrainingError(f"validation is {validation}; it must be a file, or a share from 0 to 1.")
         chosen = tuple(turns for turns in every if share_of("\n".join(turns)) < validation)
         taken = set(chosen)
         every = [turns for turns in every if turns not in taken]

@@ -19,6 +19,9 @@ from dialoscope.learn.lessons import Lesson, in_part, lesson_of
 from dialoscope.learn.recipe import CrossRecipe, RuberRecipe
 from dialoscope.learn.run import data_told, names_of, tell, train_cross
 
+REPRESENTATIONS = (*RuberRecipe.choices["representation"], CrossRecipe.representation)
+"""How a query and a reply can be read."""
+
 
 def train_ruber(
     data: Sequence[str | Path] | str | Path,
@@ -58,7 +61,10 @@ def train_ruber(
 
 def ruber_recipe(**chosen: Any) -> RuberRecipe | CrossRecipe:  # noqa: ANN401 - settings of any type
     """The recipe that the settings ask for; those that are None stay as they are, others' are refused."""
-    recipe = CrossRecipe() if chosen.get("representation") == "cross" else RuberRecipe()
+    wanted = chosen.get("representation")
+    if wanted not in (None, *REPRESENTATIONS):
+        raise TrainingError(f"representation is '{wanted}'; it must be one of: {', '.join(REPRESENTATIONS)}.")
+    recipe = CrossRecipe() if wanted == CrossRecipe.representation else RuberRecipe()
     known = {one.name for one in dataclasses.fields(recipe)}
     for name, value in chosen.items():
         if value is not None and name not in known:
@@ -75,6 +81,11 @@ def _parted(found: Split, part: str) -> Split:
         tuple(turns for turns in dialogues if in_part(turns, part))
         for dialogues in (found.train, found.validation)
     )
+    if not train or not validation:
+        raise TrainingError(
+            f"In the part {part} there are {len(train)} dialogues to learn from and {len(validation)} to "
+            "choose by; both are needed. Name more dialogues, or take all of them: --part 1/1."
+        )
     return dataclasses.replace(found, train=train, validation=validation)
 
 

@@ -79,6 +79,7 @@ class Scored(NamedTuple):
 def score_corpora(files: Sequence[str], parts: Sequence[str]) -> Scored:
     """What metrics and people say of the replies of each file."""
     metrics = [metric(name) for name in parts]
+    _check_parts(metrics)
     titles = _titles(files)
     results = {titles[file]: _scored(file, metrics) for file in files}
     sources = _sources({titles[file]: _replies(file) for file in files})
@@ -98,10 +99,30 @@ def _fitted(recipe: CompositeRecipe, scored: Scored) -> tuple[Combination, list[
             "There are no ratings to fit weights to: not one file has ten replies or more with ratings of "
             "overall, coherence, fluency or engagement that are not all alike."
         )
+    _check_values(recipe, scored)
     folds = left_out(recipe, scored.corpora)
     for fold in folds:
         notice(f"{fold.corpus} left out, {fold.aspect}: Spearman {fold.spearman:.3f}.")
     return replace(found, signatures=scored.signatures, models=scored.models), folds
+
+
+def _check_parts(metrics: Sequence[Metric[Any]]) -> None:
+    for one in metrics:
+        if one.to_fit:
+            raise TrainingError(
+                f"{one} has a scale that is fitted to each run, so it can be no part; coherence and fluency "
+                "can with scale=raw."
+            )
+
+
+def _check_values(recipe: CompositeRecipe, scored: Scored) -> None:
+    values = np.concatenate([one.values for one in scored.corpora])
+    for part, column in zip(recipe.parts, values.T, strict=True):
+        if np.isnan(column).all():
+            raise TrainingError(
+                f"The part {part.name} ({part.metric}) has no value for a single reply; name a metric that "
+                "judges each reply."
+            )
 
 
 def _scored(file: str, metrics: Sequence[Metric[Any]]) -> Result:

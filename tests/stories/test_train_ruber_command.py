@@ -63,7 +63,12 @@ def test_an_encoder_that_reads_both_texts_is_trained_by_the_same_command(cli, di
         ),
         (
             ("--representation", "sum"),
-            r"representation is 'sum'; it must be one of: bi-gru, max, mean\.",
+            r"representation is 'sum'; it must be one of: bi-gru, max, mean, cross\.",
+        ),
+        (
+            ("--part", "1/1000"),
+            r"In the part 1/1000 there are 0 dialogues to learn from and 0 to choose by; both are needed\. "
+            r"Name more dialogues, or take all of them: --part 1/1\.",
         ),
         (
             ("--perceptron", "wide"),

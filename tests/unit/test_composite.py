@@ -237,6 +237,12 @@ def test_what_cannot_be_learned_from_is_refused_and_nothing_is_left(corpus, tmp_
         train_composite([corpus("few", count=9)], folder, recipe)
     with pytest.raises(TrainingError, match="There are no ratings to fit weights to"):
         train_composite([corpus("mood", aspect="mood")], folder, recipe)
+    with pytest.raises(TrainingError, match=r"fluency:lm=fake has a scale that is fitted to each run, so it"):
+        train_composite([corpus("own")], folder, CompositeRecipe((Part("own", "fluency:lm=fake"),)))
+    with pytest.raises(
+        TrainingError, match=r"The part all \(self-bleu\) has no value for a single reply; na"
+    ):
+        train_composite([corpus("all")], folder, CompositeRecipe((Part("all", "self-bleu"),)))
     twice = corpus("one")
     with pytest.raises(TrainingError, match="Two files have the same name in folders of the same name"):
         train_composite([twice, twice.with_suffix(".json").resolve()], folder, recipe)

@@ -274,7 +274,24 @@ def test_a_spec_that_lacks_something_is_refused(tmp_path, part):
     path = checkpoint(tmp_path / "head") / "spec.json"
     spec = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in spec.items() if name != part}))
-    refused(tmp_path / "head", f"{path} is damaged: '{part}' is lacking or wrong.")
+    refused(tmp_path / "head", f"{path} is damaged: '{part}' is lacking.")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"perceptron": "wide"}, "sizes of layers are whole numbers of 1 or more"),
+        ({"units": 0}, "sizes of layers are whole numbers of 1 or more"),
+        ({"representation": "sum"}, "there is no head of 'sum' and 'cross-entropy'"),
+        ({"objective": "hinge"}, "there is no head of 'max' and 'hinge'"),
+        ({"turns": "x"}, "invalid literal for int() with base 10: 'x'"),
+    ],
+)
+def test_a_spec_with_settings_that_cannot_be_is_refused(tmp_path, settings, told):
+    path = checkpoint(tmp_path / "head") / "spec.json"
+    spec = json.loads(path.read_text())
+    path.write_text(json.dumps({**spec, "settings": {**spec["settings"], **settings}}))
+    refused(tmp_path / "head", f"{path} is damaged: {told}.")
 
 
 def test_without_torch_it_says_what_to_install(tmp_path, no_scores, monkeypatch):

@@ -205,6 +205,7 @@ def test_correlations_are_undefined_where_nothing_varies():
     [
         ({"evenness": -1}, r"evenness is -1; it must be 0 or more\."),
         ({"evenness": math.nan}, r"evenness is nan; it must be 0 or more\."),
+        ({"parts": (Part("a", "b"), Part("a", "c"))}, r"Two parts have the same name; give each its own\."),
         ({"knots": 1}, r"knots is 1; it must be 2 or more\."),
         (
             {"parts": (Part("a", "a", aspects=("overall",)),)},
@@ -224,6 +225,12 @@ def test_parts_are_named_by_a_text():
     for text in ("pmi", "=pmi", "pmi=", "pmi=-"):
         with pytest.raises(TrainingError, match=rf"'{text}' is no part; write it as NAME=METRIC\."):
             part_of(text)
+
+
+def test_names_of_parts_are_visible():
+    for name in ("\x1b[31mred", "two\nlines"):
+        with pytest.raises(TrainingError, match=r"A part is called '.*'; name it in visible characters"):
+            part_of(f"{name}=words")
 
 
 def whole():

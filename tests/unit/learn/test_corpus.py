@@ -96,6 +96,13 @@ def test_both_parts_are_needed(rows, share, told):
     assert str(caught.value) == f"There are {told} to choose by; both are needed."
 
 
+@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
+def test_a_share_is_between_none_and_all(rows, share):
+    with pytest.raises(TrainingError) as caught:
+        split([written(rows, talks(12), "a.jsonl")], share)
+    assert str(caught.value) == f"validation is {share}; it must be a file, or a share from 0 to 1."
+
+
 def test_the_hash_is_of_what_is_learned_from_and_chosen_by(rows):
     one = split([written(rows, talks(60), "a.jsonl")], 0.2)
     same = split([written(rows, talks(60), "b.jsonl")], 0.2)

@@ -250,12 +250,11 @@ def test_too_few_rated_replies_are_told_with_what_others_lack(rows, tmp_path):
 
 
 def test_ratings_that_are_all_the_same_are_told(rows, tmp_path):
-    same = rows(rated_replies.rows(ratings={"overall": 4}))
+    same = rows(rated_replies.rows(ratings={"overall": 3}))
     with pytest.raises(TrainingError) as found:
         ds.train_adem(same, tmp_path / "x", RECIPE)
     assert str(found.value) == (
-        "All 72 replies are rated 4 on a scale from 1 to 5; there is nothing to learn from ratings that are "
-        "all the same."
+        "All 72 replies are rated alike; there is nothing to learn from ratings that are all the same."
     )
     assert not (tmp_path / "x").exists()
 
