@@ -1,7 +1,7 @@
 """How a text names a backend: an asset, a folder, a model on the hub, the address of a server, or `fake`."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -49,20 +49,26 @@ def _asked(kind: type) -> tuple[str, ...]:
     return tuple(name for name in every if not name.startswith("_"))
 
 
-def described(kind: type, text: str, like: Any = None) -> Any:  # noqa: ANN401 - of the kind asked for
+def described(
+    kind: type,
+    text: str,
+    like: Any = None,  # noqa: ANN401 - of the kind asked for
+    settings: Collection[str] = (),
+) -> Any:  # noqa: ANN401
     """The backend of a kind that a text names; nothing is loaded.
 
     Where it is of the same class as the one in whose place it is named, it is that one with another model:
-    what else a metric wants of its model stays as the metric has it.
+    what else a metric wants of its model stays as the metric has it. `settings` names those that it must
+    have: only a head has a `hash`, and a run tells of one whose folder is gone.
     """
-    found = _described(kind, text)
+    found = _described(kind, text, settings)
     if type(found) is not type(like):
         return found
     model = dataclasses.fields(found)[:1]  # a fake has no fields at all
     return dataclasses.replace(like, **{one.name: getattr(found, one.name) for one in model})
 
 
-def _described(kind: type, text: str) -> Any:  # noqa: ANN401
+def _described(kind: type, text: str, settings: Collection[str]) -> Any:  # noqa: ANN401
     homes = _HOMES[kind]
     if text.startswith(("http://", "https://")) and "http" in homes:
         address, _, model = text.partition("#")
@@ -73,7 +79,7 @@ def _described(kind: type, text: str) -> Any:  # noqa: ANN401
         return _class(homes["http"])(address, model)
     if text in homes and text not in ("", "http", "head"):
         return _class(homes[text])()
-    if kind is base.Classifier and is_head(text):
+    if kind is base.Classifier and ("hash" in settings or is_head(text)):
         return _class(homes["head"])(text)
     return _class(homes[""])(text)
 

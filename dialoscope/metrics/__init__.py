@@ -137,7 +137,7 @@ def _models(
         if is_kind(kind) and (name in settings or own):
             usual = preset.get(name, getattr(chosen, name))  # a variant may want its model in another way
             model = settings.get(name, usual)
-            model = described(kind, model, like=usual) if isinstance(model, str) else model
+            model = described(kind, model, like=usual, settings=own) if isinstance(model, str) else model
             found[name] = _set(chosen, name, model, own)
     return found
 

@@ -269,6 +269,15 @@ def test_weights_that_were_trained_again_are_refused(tmp_path, no_scores):
     refused(folder, f"{folder} holds weights with the hash ", hash="00000000")
 
 
+def test_a_run_is_shown_and_not_scored_again_where_its_head_is_gone(tmp_path, no_scores):
+    folder, reply = checkpoint(tmp_path / "head"), ds.Example("1", "bot", "Hello.", ("Hi.",))
+    result = ds.evaluate([reply], f"ruber-unreferenced:model={folder}")
+    result.save(tmp_path / "run")
+    shutil.rmtree(folder)
+    assert ds.Result.load(tmp_path / "run") == result
+    refused(folder, f"'{folder}' is no folder of a head; `dialoscope train ruber` makes one.", hash="0123")
+
+
 @pytest.mark.parametrize("part", ["settings", "model", "dims", "hash"])
 def test_a_spec_that_lacks_something_is_refused(tmp_path, part):
     path = checkpoint(tmp_path / "head") / "spec.json"
