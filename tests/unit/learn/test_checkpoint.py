@@ -10,6 +10,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.errors import TrainingError
+from dialoscope.learn.card import table
 from dialoscope.learn.checkpoint import State, Workplace, finish
 
 IDENTITY = {"recipe": "lm", "settings": {"seed": 0, "learning_rate": 0.001}, "data": {"files": ["x"]}}
@@ -216,3 +217,7 @@ def test_loading_needs_no_torch(place):
         "assert not {'torch', 'transformers', 'peft'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_names_in_a_card_are_one_visible_line():
+    assert table(["name"], [["a|b\n\x1b[2J"]])[-1] == "| a\\|b\\n\\x1b[2J |"
