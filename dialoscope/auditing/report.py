@@ -14,7 +14,7 @@ from typing import Any
 from dialoscope.auditing.curve import SURE, Curve
 from dialoscope.errors import DialoscopeError
 from dialoscope.perturbation.plan import written
-from dialoscope.printable import printable
+from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import Result
 from dialoscope.results.table import aligned, marked_down, number
 
@@ -55,7 +55,8 @@ class Audit:
         text = {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
         if not signatures or form in ("csv", "json"):
             return text
-        return "\n".join([text, *(f"- {line}" if form == "markdown" else line for line in self.signatures())])
+        lines = self.signatures()
+        return "\n".join([text, *(listed_in_markdown(lines) if form == "markdown" else lines)])
 
     def text(self) -> str:
         """For a terminal or a mail: the table, a line for each metric, and how to read them."""
@@ -64,7 +65,7 @@ class Audit:
 
     def markdown(self) -> str:
         """For a README or an issue."""
-        lines = [f"- {line}" for line in (*self.summary(), *self.notes())]
+        lines = listed_in_markdown((*self.summary(), *self.notes()))
         return "\n".join([marked_down(self.grid()), "", *lines])
 
     def csv(self) -> str:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from dialoscope.printable import listed_in_markdown
 from dialoscope.progress import notice
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def show_table(table: "Table", form: str, *, signatures: bool) -> None:
     if form in ("text", "markdown"):
         show("")
         notes = table.notes() + (table.signatures() if signatures else [])
-        show("\n".join(notes) if form == "text" else "\n".join(f"- {text}" for text in notes))
+        show("\n".join(notes if form == "text" else listed_in_markdown(notes)))
 
 
 def complain(text: str) -> None:

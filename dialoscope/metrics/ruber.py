@@ -1,7 +1,7 @@
 """RUBER: the referenced and the unreferenced part, blended (Tao et al., 2018, https://arxiv.org/abs/1701.03079)."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
@@ -63,11 +63,11 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
     blend: Blend = "arithmetic"
     """What is made of the two: their mean, the root of their product, the lower, or the higher."""
     unreferenced_low: float = 0.0
-    """The probability that becomes 0; with the next 0 too: both are fitted to all replies of the run."""
+    """The probability that becomes 0; where all four are 0, they are fitted to all replies of the run."""
     unreferenced_high: float = 0.0
     """The probability that becomes 1."""
     referenced_low: float = 0.0
-    """The cosine that becomes 0; with the next 0 too: both are fitted to all replies of the run."""
+    """The cosine that becomes 0."""
     referenced_high: float = 0.0
     """The cosine that becomes 1."""
 
@@ -80,6 +80,8 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
                     f"{self.name}: {part}_low ({span.low:g}) must be below {part}_high ({span.high:g}); "
                     "leave both out to fit them to the replies."
                 )
+        if len({self._span(part).is_set for part in PARTS}) > 1:
+            raise MetricError(f"{self.name}: set the scales of both parts, or leave both to be fitted.")
 
     @property
     def bounds(self) -> Bounds:
@@ -110,7 +112,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
     @property
     def to_fit(self) -> bool:
         """Whether nobody has said yet where a scale begins and ends."""
-        return not all(self._span(part).is_set for part in PARTS)
+        return not self._span(PARTS[0]).is_set
 
     @property
     def unfitted(self) -> Self:
@@ -125,7 +127,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         both = np.logical_and.reduce([np.isfinite(values) for values in parts.values()])
         if not both.any():
             return Fitted(self, f"{self} is undefined: no reply has both parts, to fit its scale to.")
-        found = {part: self._fitted(part, values[both]) for part, values in parts.items()}
+        found = {part: _span_of(values[both]) for part, values in parts.items()}
         flat = [part for part, span in found.items() if not span.is_set]
         if flat:
             return Fitted(
@@ -146,11 +148,6 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         rows = tally.rows.astype(float)
         return dict(zip(PARTS, (rows[:, 0], rows[:, 1 + POOLINGS.index(self.pooling)]), strict=True))
 
-    def _fitted(self, part: str, values: Floats) -> Span:
-        """What is set stays; ends that are the same when they can be typed again are no scale."""
-        span = self._span(part)
-        return span if span.is_set else Span(*(float(f"{end:.{DIGITS}g}") for end in _extremes(values)))
-
     def _few(self, count: int) -> str:
         if count >= FEW:
             return ""
@@ -160,8 +157,9 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         )
 
 
-def _extremes(values: Floats) -> Iterable[float]:
-    return float(values.min()), float(values.max())
+def _span_of(values: Floats) -> Span:
+    """The lowest and the highest; ends that are the same when they can be typed again are no scale."""
+    return Span(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
 
 
 def _ends(spans: Mapping[str, Span], joint: str = "_") -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
-from dialoscope.printable import printable
+from dialoscope.printable import plain_in_markdown, printable
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,8 @@ def aligned(columns: Sequence[Sequence[str]]) -> str:
 
 def marked_down(grid: Sequence[Sequence[str]]) -> str:
     """Rows of texts, the first a head, as a table in Markdown."""
-    rows = ["| " + " | ".join(word.replace("|", "\\|") for word in row) + " |" for row in grid]
+    cells = [[plain_in_markdown(word).replace("|", "\\|") for word in row] for row in grid]
+    rows = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([rows[0], "|---" * len(grid[0]) + "|", *rows[1:]])
 
 

@@ -75,7 +75,7 @@ EVERY = [
     "ruber:model=fake,encoder=fake",
     "ruber:model=fake,vectors=fake,pooling=min,blend=max",
     "ruber:model=fake,encoder=fake,blend=min,unreferenced_high=0.5,referenced_low=-1,referenced_high=0.75",
-    "ruber:model=fake,encoder=fake,blend=geometric,turns=1,unreferenced_high=1",
+    "ruber:model=fake,encoder=fake,blend=geometric,turns=1",
     "relatedness:encoder=fake",
     "relatedness:encoder=fake,turns=2",
     "adem:checkpoint=fake",

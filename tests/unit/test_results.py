@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dialoscope as ds
-from dialoscope.printable import printable
+from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import resampling, store
 from dialoscope.results.table import number
 
@@ -307,7 +307,7 @@ def test_tables_escape_what_systems_are_called():
     found = ds.evaluate([ds.Example("1", hostile, "hello"), ds.Example("2", hostile, "hello you")], ["words"])
     table = found.table()
     assert "\x1b" not in table.text() + table.markdown()
-    assert "evil\\|bot\\x1b[2J\\n" in table.markdown()
+    assert "evil\\|bot\\x1b[2J\\n&lt;b&gt;" in table.markdown()
     lines = table.markdown().splitlines()
     assert len(lines) == 3
     assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
@@ -324,6 +324,12 @@ def test_numbers_have_enough_digits(value, text):
 def test_printable_text_stays_and_the_rest_is_escaped():
     assert printable("naïve 你好 😀") == "naïve 你好 😀"
     assert printable("a\x1b[31m\x07\u202e\r\n") == "a\\x1b[31m\\x07\\u202e\\r\\n"
+
+
+def test_markdown_makes_neither_tags_nor_links_of_what_systems_are_called():
+    assert listed_in_markdown(["<img src=x> of [you](http://x) & me"]) == [
+        "- &lt;img src=x&gt; of [you]\\(http://x) &amp; me"
+    ]
 
 
 def test_ratings_that_the_manifest_does_not_list_are_not_read(run, result):

@@ -343,11 +343,18 @@ def test_a_reply_that_lacks_a_part_has_no_blend_and_no_say_in_the_scale():
 
 
 def test_what_was_set_by_hand_is_not_fitted():
-    half = replace(FAKE, unreferenced_low=-1, unreferenced_high=2)
-    (found,) = ds.evaluate(some_replies(), half).metrics
-    assert (found.unreferenced_low, found.unreferenced_high) == (-1, 2)
-    assert 0 < found.referenced_low < found.referenced_high
+    ends = {"unreferenced_low": -1, "unreferenced_high": 2, "referenced_low": 0.1, "referenced_high": 0.9}
+    one = replace(FAKE, **ends)
+    (found,) = ds.evaluate(some_replies(), one).metrics
+    assert found == one
     assert found.fitted(Sums(np.zeros((0, 5)))) == (found, "")
+
+
+def test_the_scales_of_both_parts_are_set_or_neither():
+    with pytest.raises(
+        ds.MetricError, match=r"^ruber: set the scales of both parts, or leave both to be fitted\.$"
+    ):
+        ds.Ruber(unreferenced_high=1)
 
 
 def test_replies_that_are_all_alike_have_no_scale():
