@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -113,7 +113,18 @@ class Workplace:
         """Itself, for one process at a time; a second waits for the first."""
         self.begin()
         with lock(self.work / "lock", f"Another process trains in {self.folder}; waiting for it to end."):
-            yield self.begin()
+            try:
+                yield self.begin()
+            except BaseException:
+                self._clear()
+                raise
+
+    def _clear(self) -> None:
+        """Leave nothing where nothing was done that a training could go on with."""
+        if not any(self.work.rglob(self._note.name)):
+            shutil.rmtree(self.work, ignore_errors=True)
+            with suppress(OSError):  # something else is there
+                self.folder.rmdir()
 
     def state(self) -> State:
         """How far it is."""

@@ -131,6 +131,21 @@ def test_a_damaged_note_is_told(place, content, why):
     assert message.endswith(f"; remove {place.folder}.")
 
 
+def test_a_training_that_fails_before_anything_was_saved_leaves_nothing(place):
+    with pytest.raises(TrainingError, match="too few"), place.held():
+        raise TrainingError("too few")
+    assert not place.folder.exists()
+
+
+@pytest.mark.parametrize("where", ["", "seed-3"])
+def test_one_that_fails_later_can_be_gone_on_with(place, where):
+    inner = Workplace(place.work / where, IDENTITY) if where else place
+    with pytest.raises(TrainingError, match="too late"), place.held():  # noqa: PT012
+        saved(inner, State(epoch=1))
+        raise TrainingError("too late")
+    assert inner.state() == State(epoch=1)
+
+
 def test_one_process_at_a_time(place, capsys):
     """The second waits, and finds a finished checkpoint."""
     found = []
