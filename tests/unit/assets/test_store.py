@@ -156,7 +156,17 @@ def test_unknown_names_are_told_with_a_guess():
 
 
 def test_suites_are_what_they_say():
-    models = ["smollm2", "minilm", "mpnet", "glove-50d", "wordnet", "spacy-tagger", "smollm2-chat", "nli"]
+    models = [
+        "smollm2",
+        "minilm",
+        "mpnet",
+        "glove-50d",
+        "wordnet",
+        "spacy-tagger",
+        "smollm2-chat",
+        "nli",
+        "ruber-unreferenced",
+    ]
     assert assets.suite("default") == models
     assert assets.suite("data") == ["snli", "chitchat"]
 

@@ -15,8 +15,10 @@ from dialoscope.backends.models import configuration, fingerprint, model_folder,
 from dialoscope.errors import BackendError, MissingExtra
 
 HUB = Path(__file__).with_name("hub.py")
-KNOWN = "These assets are models: smollm2, minilm, mpnet, smollm2-dialog, smollm2-chat, nli."
-USABLE = "These can be used: smollm2, minilm, mpnet, smollm2-dialog, smollm2-chat, nli."
+KNOWN = (
+    "These assets are models: smollm2, minilm, mpnet, smollm2-dialog, smollm2-chat, nli, ruber-unreferenced."
+)
+USABLE = "These can be used: smollm2, minilm, mpnet, smollm2-dialog, smollm2-chat, nli, ruber-unreferenced."
 
 
 @pytest.fixture
