@@ -11,7 +11,7 @@ demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl examples/variants.jsonl --suite holistic
 
 test: .venv/ready
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term:skip-covered
 
 lint: .venv/ready
 	$(BIN)/ruff check .
