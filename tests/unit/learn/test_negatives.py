@@ -113,3 +113,8 @@ def test_a_kind_named_twice_is_chosen_more_often():
 def test_what_cannot_be_had_is_said(kinds, each, message):
     with pytest.raises(TrainingError, match=message):
         wrong_replies(FOUND, kinds, each, [0])
+
+
+def test_the_one_other_reply_among_hundreds_is_found():
+    same = exchanges([(f"Question {place}", "Yes.") for place in range(400)] + [("Is it?", "No.")], 1)
+    assert [wrong for (wrong,) in wrong_replies(same, ["random"], 1, [0])] == ["No."] * 400 + ["Yes."]
