@@ -111,9 +111,9 @@ def _trained(
     }
     side = import_torch_side("_torch_heads", "Training", "dialoscope.learn")
     with Workplace(folder, identity).held() as place:
-        place.save(State(), Path.touch)  # from here on the folder is this training's
         inputs = side.inputs_of(Features(embedding), lesson.texts, Shape.of(recipe.settings()), recipe.device)
         known = lesson.among(inputs.counts > 0)
+        place.save(State(), Path.touch)  # from here on the folder is this training's
         with side.one_thread():
             return _taught(
                 recipe, place, partial(side.HeadTask, lesson=known, inputs=inputs), side, save_every
