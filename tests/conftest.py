@@ -66,3 +66,8 @@ def _fetched(name: str) -> Path:
         return locate(name)
     except AssetError as lacking:
         pytest.skip(str(lacking))
+
+
+def pytest_make_parametrize_id(config, val, argname):
+    """Bytes are named by their number: an archive holds the time at which it was made, and names must not."""
+    return f"{argname} of {len(val)} bytes" if isinstance(val, bytes) else None
