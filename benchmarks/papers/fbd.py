@@ -352,11 +352,7 @@ class Study:
 
 def by_reply(result: ds.Result, aspect: str) -> np.ndarray:
     """The mean rating of each reply."""
-    ratings = result.ratings
-    chosen = (np.array(ratings.aspect) == aspect) & ~np.isnan(ratings.value)
-    counts = np.bincount(ratings.reply[chosen], minlength=len(result.replies))
-    sums = np.bincount(ratings.reply[chosen], ratings.value[chosen], len(result.replies))
-    return np.where(counts > 0, sums / np.maximum(counts, 1), math.nan)
+    return result.ratings.means(aspect, len(result.replies))
 
 
 def agreement(people: np.ndarray, scores: np.ndarray) -> Agreement:

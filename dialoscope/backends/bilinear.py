@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from dialoscope.backends.base import Encoder
-from dialoscope.backends.content import SPEC, WEIGHTS, check_weights, content_hash, noted_hash, weights_hash
+from dialoscope.backends.checkpoints import SPEC, WEIGHTS, Trained, check_weights, weights_hash
+from dialoscope.backends.content import content_hash
 from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.backends.models import configuration, is_folder
+from dialoscope.backends.models import configuration
 from dialoscope.backends.naming import described
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable
@@ -123,35 +124,21 @@ def encoder_of(name: str, device: str = "auto") -> Encoder:
 
 
 @dataclass(frozen=True)
-class BilinearRegressor:
+class BilinearRegressor(Trained):
     """How people would rate a reply, foretold by a checkpoint of `dialoscope train adem`."""
 
     name: ClassVar[str] = "bilinear"
     version: ClassVar[int] = 1
 
     model: str = ""
-    """The checkpoint's folder."""
-    hash: str = field(default="", kw_only=True)
-    """How the hash of its weights begins, so that a number says which weights it is of; empty: any."""
     encoder: str = field(default="", compare=False, kw_only=True)
     """Where its encoder is, if not where it was in training; another is refused."""
-    device: str = field(default="auto", compare=False, kw_only=True)
-
-    def __str__(self) -> str:
-        return self.model
 
     @property
     def fingerprint(self) -> str:
         """A hash of the checkpoint and of the encoder below."""
         read = self._read()
         return sha256(f"{read.files} on {read.encoder.fingerprint}".encode()).hexdigest()
-
-    @property
-    def pinned(self) -> Self:
-        """With the hash of the weights that are there now; itself where it has one, or there are none."""
-        if self.hash or not is_folder(self.model):
-            return self
-        return dataclasses.replace(self, hash=noted_hash(Path(self.model).expanduser()))
 
     def rate(self, replies: Sequence[Example]) -> Floats:
         """The rating and the strangeness of each; NaN for one without words, context or reference."""

@@ -1,11 +1,10 @@
 """A hash of what files hold, so that a changed file of the same name is never taken for the old one."""
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -13,11 +12,6 @@ from uuid import uuid4
 from dialoscope.assets import cache_folder
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
-
-SPEC, WEIGHTS = "spec.json", "weights.safetensors"
-"""Of a checkpoint: what it says of itself, and what was learned."""
-SHOWN = 8
-"""So many characters of a hash stand in a signature."""
 
 _NOTED = 2**26
 """Bytes from which on the hash is noted on the disk, since reading them takes a while."""
@@ -49,31 +43,6 @@ def content_hash(files: Iterable[Path]) -> str:
         return _hashed(tuple([_version(path, folder) for path in paths]))
     except OSError as error:
         raise unreadable(error) from error
-
-
-def weights_hash(files: Iterable[Path]) -> str:
-    """What a training notes of the weights that it leaves: a hash of their names and of what they hold."""
-    found = sha256()
-    for file in sorted(files):
-        found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()
-
-
-def noted_hash(folder: Path) -> str:
-    """How the hash begins that a training noted of the weights in a folder; empty where it left none."""
-    try:
-        return str(json.loads((folder / SPEC).read_text(encoding="utf-8"))["hash"])[:SHOWN]
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""  # what is wrong with it is told when it is used
-
-
-def check_weights(folder: Path, noted: str, asked: str) -> None:
-    """Refuse a folder whose weights have another hash than the one that is asked for, if any is."""
-    if not noted.startswith(asked):
-        raise BackendError(
-            f"{printable(str(folder))} holds weights with the hash {printable(noted[:SHOWN])}, where those "
-            f"with {printable(asked)} are asked for: it was trained again."
-        )
 
 
 def unreadable(error: OSError) -> BackendError:

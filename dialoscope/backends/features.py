@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Vectors, WordVectors
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import ADAPTER, is_folder
+from dialoscope.backends.models import ADAPTER, is_file, is_folder
 from dialoscope.signature import signature
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ def _holds_words(name: str) -> bool:
         return not any((folder / known).is_file() for known in ("config.json", ADAPTER))
     if name in assets.ASSETS:
         return assets.ASSETS[name].kind == "word vectors"
-    try:
-        return Path(name).expanduser().is_file()
-    except (OSError, RuntimeError, ValueError):  # too long a name, nobody's home, a zero byte
-        return False
+    return is_file(name)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """Heads that `dialoscope train ruber` leaves behind, as classifiers: is a reply right or wrong?"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Pair, WordVectors
-from dialoscope.backends.content import SPEC, WEIGHTS, check_weights, content_hash, noted_hash, weights_hash
+from dialoscope.backends.checkpoints import SPEC, WEIGHTS, Trained, check_weights, weights_hash
+from dialoscope.backends.content import content_hash
 from dialoscope.backends.features import Features, Pooling, embedding_of
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
@@ -86,35 +87,26 @@ def _folder(name: str) -> Path | None:
 
 
 @dataclass(frozen=True)
-class HeadClassifier:
+class HeadClassifier(Trained):
     """How probable it is that a reply is right, by a head over an encoder or word vectors."""
 
     name: ClassVar[str] = "head"
     version: ClassVar[int] = 1
     labels: ClassVar[tuple[str, ...]] = VERDICTS
 
-    model: str
-    """The checkpoint's folder."""
-    hash: str = field(default="", kw_only=True)
-    """How the hash of its weights begins, so that a number says which weights it is of; empty: any."""
     embedding: str = field(default="", compare=False, kw_only=True)
     """Where its encoder or word vectors are, if not where they were in training; others are refused."""
-    device: str = field(default="auto", compare=False, kw_only=True)
 
-    def __str__(self) -> str:
-        return self.model
+    @property
+    def folder(self) -> Path | None:
+        """Where it lies; one that is shipped lies in the package."""
+        return _folder(self.model)
 
     @property
     def fingerprint(self) -> str:
         """A hash of the checkpoint and of the encoder or word vectors below."""
         read = self._read
         return sha256(f"{read.hash} on {read.embedding.fingerprint}".encode()).hexdigest()
-
-    @property
-    def pinned(self) -> Self:
-        """With the hash of the weights that are there now; itself where it has one, or there are none."""
-        folder = None if self.hash else _folder(self.model)
-        return replace(self, hash=noted_hash(folder)) if folder else self
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
         """A row for each pair of what was said, a turn on each line, and a reply: wrong, right.

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,8 +128,17 @@ def weight_names(folder: Path) -> frozenset[str]:
 
 def is_folder(model: str) -> bool:
     """Whether a model is named by the folder it lies in."""
+    return _names(model, Path.is_dir)
+
+
+def is_file(name: str) -> bool:
+    """Whether a text names a file."""
+    return _names(name, Path.is_file)
+
+
+def _names(text: str, what: Callable[[Path], bool]) -> bool:
     try:
-        return Path(model).expanduser().is_dir()
+        return what(Path(text).expanduser())
     except (OSError, RuntimeError, ValueError):  # too long a name, nobody's home, a zero byte
         return False
 

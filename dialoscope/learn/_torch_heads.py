@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -222,22 +222,11 @@ class HeadLoop(Loop):
     """A training whose pace falls when validation no longer improves."""
 
     recipe: RuberRecipe
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.999)
+    longest: ClassVar[float] = math.inf
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        rate = self.recipe.learning_rate
-        self.optimizer = torch.optim.AdamW(self.weights.values(), rate, weight_decay=0.0)  # which is Adam
-
-    def _step(self, batch: Batch, step: int, steps: int) -> float:
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.learning_rate * self.recipe.decay ** self._slowed()
-        # What is dropped out depends on the place alone, so that going on later changes nothing.
-        torch.manual_seed(self.recipe.seed * 1_000_003 + self.state.epoch * 100_003 + step)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.task.loss(batch)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        return float(loss.detach())
+    def _pace(self, step: int, steps: int) -> float:
+        return self.recipe.decay ** self._slowed()
 
     def _slowed(self) -> int:
         """How often so many epochs in a row brought no improvement."""

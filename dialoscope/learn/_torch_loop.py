@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -49,12 +49,16 @@ class Loop:
     clock: Callable[[], float] = time.monotonic
     began: float = field(init=False)
     saved: float = field(init=False)
+    betas: ClassVar[tuple[float, float]] = (0.9, 0.98)
+    """How slowly the optimizer forgets."""
+    longest: ClassVar[float] = 1.0
+    """What a longer gradient is cut to."""
 
     def __post_init__(self) -> None:
         self.began = self.saved = self.clock()
         self.weights = {name: one for name, one in self.task.model.named_parameters() if one.requires_grad}
         rate = self.recipe.learning_rate
-        self.optimizer = torch.optim.AdamW(self.weights.values(), rate, betas=(0.9, 0.98), weight_decay=0.0)
+        self.optimizer = torch.optim.AdamW(self.weights.values(), rate, betas=self.betas, weight_decay=0.0)
         self.state = self.place.state()
 
     def run(self) -> State:
@@ -96,17 +100,22 @@ class Loop:
         self._judge()
 
     def _step(self, batch: Any, step: int, steps: int) -> float:  # noqa: ANN401
-        done = (self.state.epoch + step / steps) / self.recipe.epochs
+        pace = self._pace(step, steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.learning_rate * _pace(done)
+            group["lr"] = self.recipe.learning_rate * pace
         # What is dropped out depends on the place alone, so that going on later changes nothing.
         torch.manual_seed(self.recipe.seed * 1_000_003 + self.state.epoch * 100_003 + step)
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.task.loss(batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.weights.values(), 1.0)
+        torch.nn.utils.clip_grad_norm_(self.weights.values(), self.longest)
         self.optimizer.step()
         return float(loss.detach())
+
+    def _pace(self, step: int, steps: int) -> float:
+        """How fast is learned: rising at first, then falling to nothing."""
+        done = (self.state.epoch + step / steps) / self.recipe.epochs
+        return min(done / WARM_UP, (1 - done) / (1 - WARM_UP)) if done else 0.1 * WARM_UP
 
     def _judge(self) -> None:
         self.task.model.eval()
@@ -142,11 +151,6 @@ class Loop:
                 key: value if key == "step" else value.to(weight.device) for key, value in remembered.items()
             }
         notice(f"Going on with epoch {self.state.epoch + 1} after {self.state.step} batches of it.")
-
-
-def _pace(done: float) -> float:
-    """How fast is learned: rising at first, then falling to nothing."""
-    return min(done / WARM_UP, (1 - done) / (1 - WARM_UP)) if done else 0.1 * WARM_UP
 
 
 def _kept(weights: Weights) -> dict[str, torch.Tensor]:

@@ -19,7 +19,7 @@ from dialoscope.learn.contradictions import LABELS, LabelledPair
 from dialoscope.learn.corpus import Split, Turns, share_of
 from dialoscope.learn.negatives import Exchange, exchanges, wrong_replies
 from dialoscope.learn.pairs import PairSplit
-from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe
+from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe, PairRecipe
 from dialoscope.learn.styles import STYLES
 from dialoscope.surrogates import without_surrogates
 
@@ -105,7 +105,7 @@ class _PairTask:
 
     labels: tuple[str, ...] = LABELS
 
-    def __init__(self, recipe: NliRecipe | CrossRecipe) -> None:
+    def __init__(self, recipe: PairRecipe) -> None:
         self.recipe = recipe
         self.learner = Learner(AutoModelForSequenceClassification, recipe, "SEQ_CLS", self.labels)
         self.model = self.learner.model
@@ -190,16 +190,16 @@ class ReplyTask(_PairTask):
     """To tell replies that people gave from others."""
 
     labels = VERDICTS
+    recipe: CrossRecipe
 
     def __init__(self, recipe: CrossRecipe, data: Split) -> None:
         super().__init__(recipe)
-        self._settings = recipe
         self._train = exchanges(data.train, recipe.turns)
         self._chosen_by = self._held(data.validation)
 
     def batches(self, epoch: int) -> Sequence[list["_Item"]]:
         """Other exchanges and other wrong replies each time."""
-        recipe = self._settings
+        recipe = self.recipe
         chance = np.random.default_rng([recipe.seed, epoch, 1])
         order = chance.permutation(len(self._train))[: recipe.pairs]
         learned = [_shown(self._train[place], recipe, chance) for place in np.sort(order)]
@@ -222,11 +222,11 @@ class ReplyTask(_PairTask):
 
     def _held(self, dialogues: Sequence[Turns]) -> list["_Item"]:
         """Some exchanges to judge by, always the same: the right reply, and a wrong one."""
-        found = sorted(exchanges(dialogues, self._settings.turns), key=lambda one: share_of(f"{one[:2]}"))
+        found = sorted(exchanges(dialogues, self.recipe.turns), key=lambda one: share_of(f"{one[:2]}"))
         return self._read(self._pairs(found[:_JUDGED_BY], 1, _NO_EPOCH))
 
     def _pairs(self, found: Sequence[Exchange], each: int, epoch: int) -> list[LabelledPair]:
-        wrong = wrong_replies(found, self._settings.negatives, each, (self._settings.seed, epoch))
+        wrong = wrong_replies(found, self.recipe.negatives, each, (self.recipe.seed, epoch))
         return [
             LabelledPair("\n".join(one.context), reply, label)
             for one, others in zip(found, wrong, strict=True)

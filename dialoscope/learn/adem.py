@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialoscope.backends.bilinear import Bilinear, encoder_of, sides_of
-from dialoscope.backends.content import WEIGHTS
+from dialoscope.backends.checkpoints import WEIGHTS
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.adem_card import card_of_adem, number, spread
 from dialoscope.learn.agreement import correlations
@@ -58,14 +58,7 @@ def train_adem(
     told = rated.told(licence)
     _tell(told)
     encoder = encoder_of(recipe.model, recipe.device)
-    identity = {
-        "recipe": recipe.name,
-        "version": recipe.version,
-        "settings": recipe.settings(),
-        "model": encoder.fingerprint,
-        "data": told,
-    }
-    with Workplace(Path(folder), identity).held() as place:
+    with Workplace(Path(folder), recipe.identity(encoder.fingerprint, told)).held() as place:
         place.save(State(), Path.touch)  # from here on the folder is this training's
         lesson = Lesson(sides_of(encoder, rated.replies, recipe.turns), rated.ratings)
         return _finished(place, _learned(lesson, rated, recipe))

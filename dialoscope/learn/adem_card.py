@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dialoscope.learn.card import table
+from dialoscope.learn.card import table, tools
 from dialoscope.printable import printable
 
 
@@ -56,7 +56,7 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
             "",
             f"Steps of the descent: {figures['steps']}, the median of what was best for contexts "
             "kept apart. Scores were put on people's scale by a line through what was foretold of these.",
-            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *tools(spec),
             "",
         ]
     )

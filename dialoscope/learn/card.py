@@ -31,12 +31,7 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
             f"choose by, {data['removed']:,} left out because they also stand in what is kept apart. "
             f"SHA-256 {data['sha256']}.",
             "",
-            f"Licence of the data: {data['licence'] or 'not stated'}.",
-            "",
-            "## Recipe",
-            *table(("setting", "value"), [(name, str(value)) for name, value in spec["settings"].items()]),
-            "",
-            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *origin(spec),
             "",
             "## Course",
             *table(
@@ -54,6 +49,23 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
             "",
         ]
     )
+
+
+def origin(spec: Mapping[str, Any]) -> list[str]:
+    """Whose data it was, and how it was learned from."""
+    return [
+        f"Licence of the data: {spec['data']['licence'] or 'not stated'}.",
+        "",
+        "## Recipe",
+        *table(("setting", "value"), [(name, str(value)) for name, value in spec["settings"].items()]),
+        "",
+        *tools(spec),
+    ]
+
+
+def tools(spec: Mapping[str, Any]) -> list[str]:
+    """What it was made with."""
+    return table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()])
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dialoscope.assets.lock import lock
-from dialoscope.backends.content import weights_hash
+from dialoscope.backends.checkpoints import weights_hash
 from dialoscope.data.jsonl import as_line, defined
 from dialoscope.errors import TrainingError
 

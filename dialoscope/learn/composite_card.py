@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialoscope.learn.card import table
+from dialoscope.learn.card import table, tools
 from dialoscope.learn.composite import Fold
 
 
@@ -37,7 +37,7 @@ def card_of_composite(folder: Path, spec: Mapping[str, Any], folds: Sequence[Fol
                 ("setting", "value"), [(name, str(spec["settings"][name])) for name in ("evenness", "knots")]
             ),
             "",
-            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *tools(spec),
             "",
         ]
     )

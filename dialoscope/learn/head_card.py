@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dialoscope.learn.card import table
+from dialoscope.learn.card import origin, table
 
 
 def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> str:
@@ -30,12 +30,7 @@ def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mappin
             f"{data['removed']:,} left out because they also stand in what is kept apart. "
             f"SHA-256 {data['sha256']}.",
             "",
-            f"Licence of the data: {data['licence'] or 'not stated'}.",
-            "",
-            "## Recipe",
-            *table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
-            "",
-            *table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()]),
+            *origin(spec),
             "",
             "## Course of the kept seed",
             *table(

@@ -38,6 +38,16 @@ class Settings:
         told = {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.compare}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
 
+    def identity(self, model: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """All that makes a training this one and no other: how, on top of which model, from which data."""
+        return {
+            "recipe": self.name,
+            "version": self.version,
+            "settings": self.settings(),
+            "model": model,
+            "data": data,
+        }
+
     def given(self, **chosen: Any) -> Self:  # noqa: ANN401 - settings of any type
         """The same with other settings; those that are None stay as they are."""
         return dataclasses.replace(
@@ -122,10 +132,8 @@ class LmRecipe(Recipe):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NliRecipe(Recipe):
-    """A classifier that learns whether one sentence follows from another, contradicts it, or neither."""
-
-    name: ClassVar[str] = "nli"
+class PairRecipe(Recipe):
+    """A classifier of two texts that are read together."""
 
     model: str = "mpnet"
     rank: int = 20
@@ -134,27 +142,27 @@ class NliRecipe(Recipe):
     batch: int = 128
     dropout: float = 0.05
     max_tokens: int = 160
-    """Of a pair; what is longer is cut."""
+    """Of both texts; of what is longer the beginning of the first is cut."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NliRecipe(PairRecipe):
+    """A classifier that learns whether one sentence follows from another, contradicts it, or neither."""
+
+    name: ClassVar[str] = "nli"
+
     made: int = 12000
     """The most pairs that are made from dialogues."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossRecipe(Recipe):
+class CrossRecipe(PairRecipe):
     """An encoder that reads what was said and a reply together, and learns whether they belong together."""
 
     name: ClassVar[str] = "ruber"
 
     representation: Literal["cross"] = "cross"
     """Both texts are read at once, by an encoder that is itself adapted."""
-    model: str = "mpnet"
-    rank: int = 20
-    epochs: int = 3
-    learning_rate: float = 5e-4
-    batch: int = 128
-    dropout: float = 0.05
-    max_tokens: int = 160
-    """Of both texts; of what is longer the beginning of the context is cut."""
     turns: int = 4
     """The most turns before the reply that it is shown; in each epoch chance says how many."""
     negatives: tuple[str, ...] = (

@@ -7,17 +7,17 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
-from dialoscope.backends.content import WEIGHTS
+from dialoscope.backends.checkpoints import WEIGHTS
 from dialoscope.backends.features import Features, embedding_of
 from dialoscope.backends.heads import Shape
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.errors import TrainingError
 from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
-from dialoscope.learn.corpus import Split, split
+from dialoscope.learn.corpus import Split
 from dialoscope.learn.head_card import card_of_head
 from dialoscope.learn.lessons import Lesson, in_part, lesson_of
 from dialoscope.learn.recipe import CrossRecipe, RuberRecipe
-from dialoscope.learn.run import data_told, names_of, tell, train_cross
+from dialoscope.learn.run import data_told, names_of, split_of, tell, train_cross
 
 REPRESENTATIONS = (*RuberRecipe.choices["representation"], CrossRecipe.representation)
 """How a query and a reply can be read."""
@@ -52,8 +52,7 @@ def train_ruber(
             save_every=save_every,
         )  # fmt: skip
     recipe = recipe or RuberRecipe()
-    kept = validation if isinstance(validation, float | int) else str(validation)
-    found = _parted(split(names_of(data), kept, names_of(tests), names_of(avoid)), recipe.part)
+    found = _parted(split_of(data, validation, tests, avoid), recipe.part)
     told = data_told(names_of(data), found, "dialogues", licence)
     lesson = lesson_of(found.train, found.judged, recipe)
     return _trained(recipe, Path(folder), lesson, told, save_every)
@@ -102,15 +101,9 @@ def _trained(
     recipe: RuberRecipe, folder: Path, lesson: Lesson, data: Mapping[str, Any], save_every: float
 ) -> Checkpoint:
     embedding = embedding_of(recipe.embedding, recipe.device)
-    identity = {
-        "recipe": recipe.name,
-        "version": recipe.version,
-        "settings": recipe.settings(),
-        "model": embedding.fingerprint,
-        "data": {**data, "exchanges": len(lesson.training.right)},
-    }
+    about = {**data, "exchanges": len(lesson.training.right)}
     side = import_torch_side("_torch_heads", "Training", "dialoscope.learn")
-    with Workplace(folder, identity).held() as place:
+    with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:
         inputs = side.inputs_of(Features(embedding), lesson.texts, Shape.of(recipe.settings()), recipe.device)
         known = lesson.among(inputs.counts > 0)
         place.save(State(), Path.touch)  # from here on the folder is this training's

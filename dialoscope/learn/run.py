@@ -39,8 +39,7 @@ def train_lm(
         save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or LmRecipe()
-    kept = validation if isinstance(validation, float | int) else str(validation)
-    found = split(names_of(data), kept, names_of(tests), names_of(avoid))
+    found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
     side = _side()
 
@@ -98,8 +97,7 @@ def train_cross(
 ) -> Checkpoint:
     """Teach an encoder to tell replies that people gave from others; arguments as of `train_lm`."""
     recipe = recipe or CrossRecipe()
-    kept = validation if isinstance(validation, float | int) else str(validation)
-    found = split(names_of(data), kept, names_of(tests), names_of(avoid))
+    found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
     side = _side()
 
@@ -117,13 +115,7 @@ def _trained(
     figures: Callable[[Any], dict[str, float]],
     save_every: float,
 ) -> Checkpoint:
-    identity = {
-        "recipe": recipe.name,
-        "version": recipe.version,
-        "settings": recipe.settings(),
-        "model": fingerprint(recipe.model),
-        "data": data,
-    }
+    identity = recipe.identity(fingerprint(recipe.model), data)
     loop_of = import_torch_side("_torch_loop", "Training", "dialoscope.learn").Loop
     with Workplace(folder, identity).held() as place:
         task = task_of()
@@ -137,6 +129,17 @@ def _trained(
         told = made_with("torch", "transformers", "peft", device=task.learner.device.type)
         spec = {**identity, "before": before, "after": after, "made with": told}
         return finish(place, spec, state.history, card_of(folder, spec, state.history))
+
+
+def split_of(
+    data: Sequence[str | Path] | str | Path,
+    validation: str | Path | float,
+    tests: Sequence[str | Path],
+    avoid: Sequence[str | Path],
+) -> Split:
+    """The dialogues of files and assets, however they are named, by what becomes of them."""
+    kept = validation if isinstance(validation, float | int) else str(validation)
+    return split(names_of(data), kept, names_of(tests), names_of(avoid))
 
 
 def tell(when: str, figures: Mapping[str, float]) -> None:

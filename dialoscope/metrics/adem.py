@@ -32,11 +32,6 @@ class Adem(GradeMetric[Sums]):
     checkpoint: Regressor = BilinearRegressor()
     """The folder that `dialoscope train adem` left; none is shipped."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.checkpoint, BilinearRegressor):  # so that the number says of which weights it is
-            object.__setattr__(self, "checkpoint", self.checkpoint.pinned)
-
     @property
     def bounds(self) -> Bounds:
         """The scale on which people rate."""

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.backends import Backend
+from dialoscope.backends.checkpoints import Trained
 from dialoscope.backends.naming import described, is_kind, obeys
 from dialoscope.errors import MetricError
 from dialoscope.signature import signature
@@ -94,6 +95,9 @@ class Metric(ABC, Generic[T]):
             value = getattr(self, field.name)
             if is_kind(hints[field.name]) and isinstance(value, str | os.PathLike):
                 value = described(hints[field.name], os.fspath(value), like=field.default)
+            if isinstance(value, Trained):  # so that the number says of which weights it is
+                value = value.pinned
+            if value is not getattr(self, field.name):
                 object.__setattr__(self, field.name, value)
             _check_setting(self.name, field.name, value, hints[field.name])
             if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0

@@ -1,19 +1,16 @@
 """Relatedness: how near a reply is to what it replies to (Xu et al., 2018, aclanthology.org/D18-1432)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dialoscope.backends import Encoder
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, MeanMetric, ratio
+from dialoscope.metrics.base import Bounds, MeanMetric
+from dialoscope.metrics.word_vectors import cosines
 from dialoscope.tally import Floats
 from dialoscope.text import Batch
-
-if TYPE_CHECKING:
-    from dialoscope.backends.base import Vectors
 
 
 @dataclass(frozen=True)
@@ -53,10 +50,5 @@ class Relatedness(MeanMetric):
         found = np.full(len(batch), np.nan)
         pairs = [(place[said[row]], place[replies[row]]) for row in np.flatnonzero(both)]
         left, right = np.array(pairs, np.int64).reshape(-1, 2).T
-        found[both] = _cosines(vectors[left], vectors[right])
+        found[both] = cosines(vectors[left], vectors[right]).clip(-1, 1)
         return found
-
-
-def _cosines(left: "Vectors | Floats", right: "Vectors | Floats") -> Floats:
-    lengths = np.sqrt((left * left).sum(axis=1) * (right * right).sum(axis=1))
-    return np.clip(ratio((left * right).sum(axis=1), lengths), -1, 1)

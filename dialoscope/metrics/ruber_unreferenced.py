@@ -7,7 +7,6 @@ import numpy as np
 
 from dialoscope.backends import Classifier, Pair
 from dialoscope.backends.classifier import TransformerClassifier
-from dialoscope.backends.heads import HeadClassifier
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, GradeMetric, Metric
 from dialoscope.records import Example
@@ -36,8 +35,6 @@ class JudgedInContext(Metric[Sums]):
         super().__post_init__()
         if self.turns < 1:
             raise MetricError(f"{self.name}: turns must be 1 or more.")
-        if isinstance(self.model, HeadClassifier):  # so that the number says of which weights it is
-            object.__setattr__(self, "model", self.model.pinned)
 
     def announce(self, batch: Batch) -> None:
         """Refuse a model that does not know what is right before any model computes."""

@@ -32,6 +32,13 @@ class Ratings:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def means(self, aspect: str, replies: int) -> Floats:
+        """The mean rating of each of so many replies; NaN where nobody rated it."""
+        rows = (np.array(self.aspect, dtype=object) == aspect) & np.isfinite(self.value)
+        sums = np.bincount(self.reply[rows], self.value[rows], replies)
+        counts = np.bincount(self.reply[rows], minlength=replies)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
 
 @dataclass
 class RatingsBuilder:

@@ -17,10 +17,9 @@ from dialoscope.learn.corpus import words_of
 from dialoscope.metrics import Metric, metric
 from dialoscope.printable import printable
 from dialoscope.progress import notice
-from dialoscope.results import Ratings, Result
+from dialoscope.results import Result
 from dialoscope.scoring.run import evaluate
 from dialoscope.signature import signature
-from dialoscope.tally import Floats
 
 COMMON = 0.5
 """The share of replies of the smaller of two corpora from which on both are one, told twice."""
@@ -134,21 +133,11 @@ def _scored(file: str, metrics: Sequence[Metric[Any]]) -> Result:
 
 def _rated(title: str, source: str, result: Result, metrics: Sequence[Metric[Any]]) -> Rated:
     values = np.stack([result.values(one) for one in metrics], axis=1)
-    ratings = by_aspect(rated_means(result.ratings, len(result.replies)))
-    return Rated(title, source, values, ratings, result.replies.item)
-
-
-def rated_means(ratings: Ratings, replies: int) -> dict[str, Floats]:
-    """The mean rating of each reply, by aspect as the data calls it; NaN where nobody rated it."""
-    aspects = np.array(ratings.aspect, dtype=object)
-    known = np.isfinite(ratings.value)
-    found = {}
-    for aspect in dict.fromkeys(ratings.aspect):
-        rows = known & (aspects == aspect)
-        sums = np.bincount(ratings.reply[rows], ratings.value[rows], replies)
-        counts = np.bincount(ratings.reply[rows], minlength=replies)
-        found[aspect] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return found
+    means = {
+        aspect: result.ratings.means(aspect, len(result.replies))
+        for aspect in dict.fromkeys(result.ratings.aspect)
+    }
+    return Rated(title, source, values, by_aspect(means), result.replies.item)
 
 
 def _titles(files: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,67 @@
+"""Folders that a training left, as backends: which weights they hold, and that they hold them still."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Self
+
+from dialoscope.backends.models import is_folder
+from dialoscope.errors import BackendError
+from dialoscope.printable import printable
+
+SPEC, WEIGHTS = "spec.json", "weights.safetensors"
+"""Of a checkpoint: what it says of itself, and what was learned."""
+SHOWN = 8
+"""So many characters of a hash stand in a signature."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A backend whose weights are learned here, and lie in a folder."""
+
+    model: str
+    """The checkpoint's folder."""
+    hash: str = field(default="", kw_only=True)
+    """How the hash of its weights begins, so that a number says which weights it is of; empty: any."""
+    device: str = field(default="auto", compare=False, kw_only=True)
+
+    def __str__(self) -> str:
+        return self.model
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it lies, if it is there."""
+        return Path(self.model).expanduser() if is_folder(self.model) else None
+
+    @property
+    def pinned(self) -> Self:
+        """With the hash of the weights that are there now; itself where it has one, or there are none."""
+        folder = None if self.hash else self.folder
+        return replace(self, hash=noted_hash(folder)) if folder else self
+
+
+def weights_hash(files: Iterable[Path]) -> str:
+    """What a training notes of the weights that it leaves: a hash of their names and of what they hold."""
+    found = sha256()
+    for file in sorted(files):
+        found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return found.hexdigest()
+
+
+def noted_hash(folder: Path) -> str:
+    """How the hash begins that a training noted of the weights in a folder; empty where it left none."""
+    try:
+        return str(json.loads((folder / SPEC).read_text(encoding="utf-8"))["hash"])[:SHOWN]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""  # what is wrong with it is told when it is used
+
+
+def check_weights(folder: Path, noted: str, asked: str) -> None:
+    """Refuse a folder whose weights have another hash than the one that is asked for, if any is."""
+    if not noted.startswith(asked):
+        raise BackendError(
+            f"{printable(str(folder))} holds weights with the hash {printable(noted[:SHOWN])}, where those "
+            f"with {printable(asked)} are asked for: it was trained again."
+        )
