@@ -5,7 +5,7 @@ independent of each other, and two systems are compared on the items both of the
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,13 @@ MOST_BLOCKS = 2000
 The width of an interval then has a relative error of 1/sqrt(2 · 2000) = 1.6 %, less than that of the
 draws themselves, and a million replies cost no more than two thousand.
 """
+
+
+class Draws(NamedTuple):
+    """How often to resample, and from which seed."""
+
+    times: int
+    seed: int
 
 
 class Interval(NamedTuple):
@@ -46,17 +53,21 @@ def block_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
     return sums
 
 
-def bootstrap_sums(sums: Floats, draws: int, seed: int) -> Floats:
-    """The sums over blocks drawn with replacement, one row for each draw."""
-    rng = np.random.default_rng(seed)
-    blocks = len(sums)
-    drawn = np.empty((draws, sums.shape[1]))
-    for first in range(0, draws, 100):  # a hundred at a time keeps the weights small
-        many = min(100, draws - first)
+def bootstrap_weights(blocks: int, draws: Draws) -> Iterator[Floats]:
+    """How often each block is drawn when as many as there are are drawn with replacement, a row a draw.
+
+    A hundred draws at a time, which keeps them small; always the same for one seed.
+    """
+    rng = np.random.default_rng(draws.seed)
+    for first in range(0, draws.times, 100):
+        many = min(100, draws.times - first)
         choice = rng.integers(blocks, size=(many, blocks)) + np.arange(many)[:, None] * blocks
-        weights = np.bincount(choice.ravel(), minlength=many * blocks).reshape(many, blocks)
-        drawn[first : first + many] = weights.astype(float) @ sums
-    return drawn
+        yield np.bincount(choice.ravel(), minlength=many * blocks).reshape(many, blocks).astype(float)
+
+
+def bootstrap_sums(sums: Floats, draws: Draws) -> Floats:
+    """The sums over blocks drawn with replacement, one row for each draw."""
+    return np.concatenate([weights @ sums for weights in bootstrap_weights(len(sums), draws)])
 
 
 def percentile_interval(drawn: Floats, confidence: float) -> Interval:

@@ -11,10 +11,10 @@ import numpy as np
 from dialoscope.errors import DialoscopeError, MissingExtra
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.base import labels
-from dialoscope.results import trust
+from dialoscope.results import uncertainty
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
-from dialoscope.results.resampling import Interval
+from dialoscope.results.resampling import Draws, Interval
 from dialoscope.results.table import Cell, Table, best_of
 from dialoscope.tally import Floats, Ints, Tally
 
@@ -106,8 +106,8 @@ class Result:
         """Where the system's value would fall with other contexts of the same kind."""
         _check_chance(confidence, draws)
         one = self.named(of)
-        return trust.intervals(
-            self._side(system), [one], trust.Draws(draws, self.provenance.seed), confidence
+        return uncertainty.intervals(
+            self._side(system), [one], Draws(draws, self.provenance.seed), confidence
         )[one]
 
     def significance(self, of: Metric[Any] | str, system: str, other: str, draws: int = DRAWS) -> float:
@@ -225,20 +225,20 @@ class Result:
 
     def _intervals(self, confidence: float, draws: int) -> Intervals:
         if (confidence, draws) not in self._made:
-            chance = trust.Draws(draws, self.provenance.seed)
+            chance = Draws(draws, self.provenance.seed)
             self._made[confidence, draws] = {
-                system: trust.intervals(self._side(system), self.metrics, chance, confidence)
+                system: uncertainty.intervals(self._side(system), self.metrics, chance, confidence)
                 for system in self.systems
             }
         return self._made[confidence, draws]
 
-    def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> trust.Comparison:
+    def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> uncertainty.Comparison:
         sides = self._side(system), self._side(other)
-        return trust.compare(one, *sides, trust.Draws(draws, self.provenance.seed))
+        return uncertainty.compare(one, *sides, Draws(draws, self.provenance.seed))
 
-    def _side(self, system: str) -> trust.Side:
+    def _side(self, system: str) -> uncertainty.Side:
         rows = self.rows(system)
-        return trust.Side(self.tallies, rows, self.replies.item[rows])
+        return uncertainty.Side(self.tallies, rows, self.replies.item[rows])
 
     def _row(self, one: Metric[Any], intervals: Intervals, draws: int | None) -> list[Cell]:
         """The cells of a metric, tested against the best if a number of draws says how."""

@@ -19,6 +19,7 @@ LAYERS = [
     "progress",
     "records",
     "tally",
+    "coefficients",
     "text",
     "signature",
     "data",
@@ -30,6 +31,8 @@ LAYERS = [
     "learn",
     "metrics",
     "results",
+    "meta",
+    "figures",
     "scoring",
     "auditing",
     "checkup",
@@ -40,6 +43,7 @@ HEAVY = {
     "torch",
     "transformers",
     "lemminflect",
+    "matplotlib",
     "peft",
     "ray",
     "starlette",
@@ -91,6 +95,13 @@ def test_layers_import_only_downwards(path):
         if name.startswith("dialoscope."):
             other = name.split(".")[1]
             assert LAYERS.index(other) <= LAYERS.index(own), f"{own} imports {other}"
+
+
+def test_judging_the_judges_knows_arrays_and_results_alone():
+    known = {"errors", "printable", "progress", "records", "tally", "coefficients", "results", "meta"}
+    for path in (PACKAGE / "meta").rglob("*.py"):
+        ours = {name.split(".")[1] for name in imports(path) if name.startswith("dialoscope.")}
+        assert ours <= known, f"{path.name} imports {ours - known}"
 
 
 def loaded_by(code: str) -> set[str]:

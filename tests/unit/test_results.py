@@ -217,7 +217,7 @@ def test_many_items_are_resampled_in_blocks_without_changing_the_width():
     blocks = resampling.blocks_of(np.arange(20_000), resampling.MOST_BLOCKS, seed=0)
     assert len(np.unique(blocks)) == resampling.MOST_BLOCKS
     sums = resampling.block_sums(values, blocks, resampling.MOST_BLOCKS)
-    drawn = resampling.bootstrap_sums(sums, 2000, seed=0)[:, 0] / 20_000
+    drawn = resampling.bootstrap_sums(sums, resampling.Draws(2000, seed=0))[:, 0] / 20_000
     low, high = resampling.percentile_interval(drawn, 0.95)
     assert high - low == pytest.approx(2 * 1.96 / math.sqrt(20_000), rel=0.08)
 

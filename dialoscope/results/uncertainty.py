@@ -10,6 +10,7 @@ from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
 from dialoscope.results.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
+    Draws,
     Interval,
     block_sums,
     blocks_of,
@@ -20,13 +21,6 @@ from dialoscope.results.resampling import (
     randomisation_p,
 )
 from dialoscope.tally import Ints, Tally
-
-
-class Draws(NamedTuple):
-    """How often to resample, and from which seed."""
-
-    times: int
-    seed: int
 
 
 class Comparison(NamedTuple):
@@ -101,7 +95,7 @@ def _bootstrap_intervals(
     if count < 2 or not metrics:
         return dict.fromkeys(metrics, UNKNOWN)
     sums = [block_sums(one.rows(side.tally(one)), blocks, count) for one in metrics]
-    drawn = bootstrap_sums(np.concatenate(sums, axis=1), draws.times, draws.seed)
+    drawn = bootstrap_sums(np.concatenate(sums, axis=1), draws)
     parts = np.split(drawn, np.cumsum([part.shape[1] for part in sums])[:-1], axis=1)
     return {
         one: percentile_interval(one.finish(part), confidence)

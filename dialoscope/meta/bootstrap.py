@@ -1,0 +1,263 @@
+"""Correlations of many columns in many bootstrap draws of contexts, all replies to a context together.
+
+Whatever adds up is added up by context first, so that a draw is a row of weights and a thousand draws are one
+matrix product. Ranks do not add up and are made anew in each draw, from columns that are sorted once.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.results.resampling import MOST_BLOCKS, Draws, block_sums, blocks_of, bootstrap_weights
+from dialoscope.tally import Floats, Ints, begins_run
+
+MOST_PAIRED_BLOCKS = 500
+"""For coefficients of pairs of replies, where the work grows with the square of the blocks.
+
+An interval's width then has a relative error of 1/sqrt(2 · 500) = 3 %.
+"""
+FLAT = 1e-12
+"""A column of standard deviation 1 whose variance in a draw is below this does not vary there."""
+MOST_UNDEFINED = 0.05
+"""An interval is not known where more than this share of the draws is undefined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """What is drawn: contexts, or blocks of them where there are many."""
+
+    block: Ints
+    """Of each row."""
+    count: int
+
+    @classmethod
+    def of(cls, items: Ints, seed: int, most: int = MOST_BLOCKS) -> "Clusters":
+        """All rows of an item are in one cluster."""
+        block = blocks_of(items, most, seed)
+        return cls(block, int(block.max(initial=-1)) + 1)
+
+    def take(self, rows: NDArray[Any]) -> "Clusters":
+        """Of some of the rows; a draw is still one of all clusters."""
+        return Clusters(self.block[rows], self.count)
+
+    def weights(self, draws: Draws) -> Iterator[Floats]:
+        """How often each cluster is drawn, some draws at a time: (draws, clusters)."""
+        return bootstrap_weights(self.count, draws)
+
+    def sums(self, columns: Floats) -> Floats:
+        """Of the columns, by cluster: (clusters, columns)."""
+        return block_sums(columns, self.block, self.count)
+
+
+class Sides(NamedTuple):
+    """Two sets of columns without gaps, (rows, a) and (rows, b); one and the same if it is with itself."""
+
+    x: Floats
+    y: Floats
+
+
+def drawn(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
+    """Each column of x with each column of y in each draw, (draws, a, b); NaN where it is undefined there.
+
+    A pair of columns is compared on the rows where both have a value.
+    """
+    found = np.full((draws.times, x.shape[1], y.shape[1]), np.nan)
+    for rows, xs, ys in _without_gaps(x, y):
+        ours = x[np.ix_(rows, xs)]
+        same = x is y and np.array_equal(xs, ys)
+        sides = Sides(ours, ours if same else y[np.ix_(rows, ys)])
+        found[:, xs[:, None], ys] = _KERNELS[name](sides, clusters.take(rows), draws)
+    return found
+
+
+def interval(values: Floats, confidence: float) -> Floats:
+    """The middle part of the draws (the first axis), low and high; NaN where too many draws are undefined."""
+    tail = (1 - confidence) / 2
+    unknown = np.isnan(values).mean(axis=0) > MOST_UNDEFINED if len(values) else True
+    with np.errstate(invalid="ignore"):
+        ends: Floats = np.nanquantile(np.where(unknown, 0.0, values), [tail, 1 - tail], axis=0)
+    return np.where(unknown, np.nan, ends)
+
+
+def _without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Rows, and the columns of x and of y that have a value in just these: few kinds, since gaps repeat."""
+    for gaps, xs in _gaps(x):
+        for others, ys in _gaps(y):
+            yield np.flatnonzero(~(gaps | others)), xs, ys
+
+
+def _gaps(columns: Floats) -> Iterator[tuple[NDArray[np.bool_], Ints]]:
+    gaps = np.isnan(columns)
+    kinds: dict[bytes, list[int]] = {}
+    for place in range(columns.shape[1]):
+        kinds.setdefault(gaps[:, place].tobytes(), []).append(place)
+    for places in kinds.values():
+        yield gaps[:, places[0]], np.array(places, np.int64)
+
+
+def _moments(sides: Sides, clusters: Clusters, draws: Draws, *, centred: bool) -> Floats:
+    """Pearson's coefficients, or cosines: sums of products, added up by cluster."""
+    x, y = (_standardised(side, centred=centred) for side in sides)
+    a, b = x.shape[1], y.shape[1]
+    products = np.concatenate([clusters.sums(x[:, [place]] * y) for place in range(a)], axis=1)
+    ones = np.ones((len(x), 1))
+    parts = [products, *map(clusters.sums, (x, y, x * x, y * y, ones))]
+    ends = np.cumsum([part.shape[1] for part in parts])[:-1]
+    sums, found = np.concatenate(parts, axis=1), []
+    for weights in clusters.weights(draws):
+        xy, sx, sy, xx, yy, n = np.split(weights @ sums, ends, axis=1)
+        if not centred:
+            sx, sy = np.zeros_like(sx), np.zeros_like(sy)
+        n = np.maximum(n, 1)
+        apart = xy.reshape(-1, a, b) - sx[:, :, None] * sy[:, None, :] / n[:, :, None]
+        found.append(_ratio(apart, xx - sx * sx / n, yy - sy * sy / n, n))
+    return np.concatenate(found)
+
+
+def _standardised(columns: Floats, *, centred: bool) -> Floats:
+    """Of one size, so that sums of squares neither drown nor cancel; what does not vary becomes nothing."""
+    if not len(columns):
+        return columns
+    columns = columns - columns.mean(axis=0) if centred else columns
+    size = np.sqrt(np.square(columns).mean(axis=0))
+    return columns / np.where(size > 0, size, 1)
+
+
+def _ratio(products: Floats, xx: Floats, yy: Floats, n: Floats) -> Floats:
+    """Products over the sizes of both sides, where both have one: (draws, a, b)."""
+    sizes = (
+        np.sqrt(np.where(xx > FLAT * n, xx, np.nan))[:, :, None]
+        * np.sqrt(np.where(yy > FLAT * n, yy, np.nan))[:, None, :]
+    )
+    ratio: Floats = np.clip(products / sizes, -1, 1)
+    return ratio
+
+
+def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats:
+    """Spearman's: in each draw the ranks of what was drawn, ties at the middle of theirs."""
+    x = _Order.of(sides.x)
+    y = x if sides.y is sides.x else _Order.of(sides.y)
+    found = []
+    for weights in clusters.weights(draws):
+        for row in weights[:, clusters.block]:
+            n, root = max(float(row.sum()), 1.0), np.sqrt(row)[:, None]
+            ours = x.ranks(row, n) * root
+            theirs = ours if y is x else y.ranks(row, n) * root
+            xx, yy = (np.einsum("nk,nk->k", side, side)[None] for side in (ours, theirs))
+            found.append(_ratio((ours.T @ theirs)[None], xx, yy, np.full((1, 1), n))[0])
+    return np.array(found)
+
+
+class _Order(NamedTuple):
+    """Columns that are sorted once, to be ranked in every draw."""
+
+    order: Ints
+    """The rows of each column, the lowest value first: (rows, columns)."""
+    before: Ints
+    """For each row, how many rows have a lower value, as a place in the flattened running sums."""
+    through: Ints
+    """And how many have one that is not higher."""
+
+    @classmethod
+    def of(cls, columns: Floats) -> "_Order":
+        rows, many = columns.shape
+        order = np.argsort(columns, axis=0, kind="stable")
+        before, through = np.empty_like(order), np.empty_like(order)
+        for place in range(many):
+            values = columns[order[:, place], place]
+            starts = np.flatnonzero(begins_run(values)) if rows else np.empty(0, np.int64)
+            lengths = np.diff(starts, append=rows)
+            before[order[:, place], place] = np.repeat(starts, lengths)
+            through[order[:, place], place] = np.repeat(starts + lengths, lengths)
+        columns_of = np.arange(many)
+        return cls(order, before * many + columns_of, through * many + columns_of)
+
+    def ranks(self, weights: Floats, n: float) -> Floats:
+        """About their mean, from -1/2 to 1/2, when each row counts as often as its weight says."""
+        running = np.zeros((len(self.order) + 1, self.order.shape[1]))
+        np.cumsum(weights[self.order], axis=0, out=running[1:])
+        middles = running.ravel()[self.before] + running.ravel()[self.through]
+        return middles / (2 * n) - 0.5
+
+
+def _pair_agreement(sides: Sides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
+    """Kendall's tau-b, or pairwise accuracy: counts of pairs of replies, added up by pairs of clusters.
+
+    A cluster that is drawn twice is tied with itself, as its copies would be.
+    """
+    pairs = _PairSums.of(clusters)
+    weights = pairs.weights(draws)
+    x, y = (list(side.T) for side in sides)
+    untied_x = [pairs.drawn(weights, column, None) for column in x]
+    untied_y = [pairs.drawn(weights, column, None) for column in y]
+    found = np.empty((draws.times, len(x), len(y)))
+    for i, j in np.ndindex(len(x), len(y)):
+        agreeing = pairs.drawn(weights, x[i], y[j])
+        untied = untied_y[j] if accuracy else np.sqrt(untied_x[i] * untied_y[j])
+        share = agreeing / np.where(untied > 0, untied, np.nan)
+        found[:, i, j] = 0.5 + 0.5 * share if accuracy else share
+    return found
+
+
+class _PairSums(NamedTuple):
+    """Rows in the order of their clusters, for sums over all pairs of them."""
+
+    order: Ints
+    starts: Ints
+    """Where each cluster that has rows begins."""
+    clusters: Clusters
+    merged: Ints
+    """The place of each cluster among those with rows, in at most so many blocks."""
+
+    @classmethod
+    def of(cls, clusters: Clusters) -> "_PairSums":
+        # Clusters are already in random order where there are more than `MOST_BLOCKS` contexts; where there
+        # are fewer, neighbours in the file are put into different blocks.
+        merged = np.arange(clusters.count) % MOST_PAIRED_BLOCKS
+        block = merged[clusters.block]
+        order = np.argsort(block, kind="stable")
+        starts = np.flatnonzero(begins_run(block[order])) if len(block) else np.empty(0, np.int64)
+        fewer = Clusters(block, min(clusters.count, MOST_PAIRED_BLOCKS))
+        return cls(order, starts, fewer, block[order][starts])
+
+    def weights(self, draws: Draws) -> Floats:
+        """How often each block that has rows is drawn: (draws, blocks)."""
+        parts = [weights[:, self.merged] for weights in self.clusters.weights(draws)]
+        return np.concatenate(parts)
+
+    def drawn(self, weights: Floats, x: Floats, y: Floats | None) -> Floats:
+        """In each draw: pairs in the same order less those in the other; or, of one column, untied pairs."""
+        sums = self._sums(x[self.order], None if y is None else y[self.order])
+        found: Floats = np.einsum("db,db->d", weights @ sums, weights)
+        return found
+
+    def _sums(self, x: Floats, y: Floats | None) -> Floats:
+        """Over the pairs of rows of each two blocks; a few rows at a time, so that memory is bounded."""
+        ends = np.append(self.starts, len(x))[1:]
+        sums = np.empty((len(self.starts), len(self.starts)))
+        for block, (start, end) in enumerate(zip(self.starts, ends, strict=True)):
+            signs = _signs(x[start:end], x)
+            products = signs * signs if y is None else signs * _signs(y[start:end], y)
+            sums[block] = np.add.reduceat(products.sum(axis=0, dtype=np.int32), self.starts)
+        return sums
+
+
+def _signs(some: Floats, every: Floats) -> NDArray[np.int8]:
+    higher = some[:, None] > every
+    return higher.view(np.int8) - (some[:, None] < every).view(np.int8)
+
+
+_KERNELS: Mapping[str, Callable[[Sides, Clusters, Draws], Floats]] = MappingProxyType(
+    {
+        "pearson": partial(_moments, centred=True),
+        "spearman": _rank_correlations,
+        "kendall": partial(_pair_agreement, accuracy=False),
+        "cosine": partial(_moments, centred=False),
+        "accuracy": partial(_pair_agreement, accuracy=True),
+    }
+)
