@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from dialoscope.checkup import doctor
     from dialoscope.data import Replies, lint, read
     from dialoscope.data.contexts import Contexts, read_contexts
+    from dialoscope.data.rating_files import read_ratings
+    from dialoscope.data.score_files import read_scores
     from dialoscope.errors import (
         AssetError,
         BackendError,
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics.self_consistency import SelfConsistency
     from dialoscope.metrics.specificity import Specificity
     from dialoscope.metrics.words import Words
-    from dialoscope.records import Dialogue, Example, Rating, Turn
+    from dialoscope.records import Dialogue, Example, Rating, Score, Turn
     from dialoscope.results import Result
     from dialoscope.scoring import evaluate, verify
     from dialoscope.scoring.composite import train_composite
@@ -130,6 +132,7 @@ _HOMES = {
     "RuberReferenced": "metrics.ruber_referenced",
     "RuberUnreferenced": "metrics.ruber_unreferenced",
     "RunError": "errors",
+    "Score": "records",
     "SelfBleu": "metrics.self_bleu",
     "SelfConsistency": "metrics.self_consistency",
     "Specificity": "metrics.specificity",
@@ -147,6 +150,8 @@ _HOMES = {
     "metric": "metrics",
     "read": "data",
     "read_contexts": "data.contexts",
+    "read_ratings": "data.rating_files",
+    "read_scores": "data.score_files",
     "respond": "systems",
     "suite": "metrics",
     "system": "systems",
@@ -217,6 +222,7 @@ __all__ = [
     "RuberReferenced",
     "RuberUnreferenced",
     "RunError",
+    "Score",
     "SelfBleu",
     "SelfConsistency",
     "Specificity",
@@ -235,6 +241,8 @@ __all__ = [
     "metric",
     "read",
     "read_contexts",
+    "read_ratings",
+    "read_scores",
     "respond",
     "suite",
     "system",

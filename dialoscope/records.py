@@ -24,8 +24,20 @@ class Rating:
 
     id: str
     system: str
+    """Empty in ratings that stand beside the replies and do not say whose reply they are of."""
     aspect: str
     rater: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What somebody else's metric gave one reply; no value where it is undefined."""
+
+    id: str
+    system: str
+    """Empty where it is not said whose reply it is."""
+    metric: str
     value: float | None
 
 

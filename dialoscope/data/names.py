@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Self
 
 from dialoscope.errors import DataError
 
@@ -19,6 +20,12 @@ COLUMNS = (
     "responses",
 )
 """Our names for what a row can hold."""
+
+RATING_COLUMNS = ("id", "system", "aspect", "rater", "rating", "ratings")
+"""The same for files of ratings, which stand beside those with the replies."""
+
+SCORE_COLUMNS = ("id", "system", "metric", "score")
+"""The same for files of other people's scores."""
 
 ERROR = "error"
 """Where `dialoscope respond` says why a system gave no reply."""
@@ -46,6 +53,13 @@ class Names:
     group: str = "group"
     queries: str = "queries"
     responses: str = "responses"
+    aspect: str = "aspect"
+    rater: str = "rater"
+    rating: str = "rating"
+    metric: str = "metric"
+    score: str = "score"
+    every: tuple[str, ...] = COLUMNS
+    """Our names of what a row of this kind of file can hold."""
     wanted: frozenset[str] = frozenset(COLUMNS)
     """Our names of what is to be read at all."""
     mapped: frozenset[str] = frozenset()
@@ -53,17 +67,22 @@ class Names:
     known: frozenset[str] = frozenset((*COLUMNS, *_SILENT))
 
     @classmethod
-    def of(cls, columns: Mapping[str, str], wanted: Collection[str] = COLUMNS) -> "Names":
+    def of(
+        cls,
+        columns: Mapping[str, str],
+        wanted: Collection[str] = COLUMNS,
+        every: tuple[str, ...] = COLUMNS,
+    ) -> Self:
         """The usual names, except for those in `columns`; only `wanted` ones must occur."""
         for ours in columns:
-            if ours not in COLUMNS:
+            if ours not in every:
                 raise DataError(
-                    f"There is no column {ours!r} to map{did_you_mean(ours)}: {', '.join(COLUMNS)}."
+                    f"There is no column {ours!r} to map{did_you_mean(ours, every)}: {', '.join(every)}."
                 )
-        theirs = {ours: columns.get(ours, ours) for ours in COLUMNS}
+        theirs = {ours: columns.get(ours, ours) for ours in dict.fromkeys((*COLUMNS, *every))}
         mapped = frozenset(columns[ours] for ours in wanted if ours in columns)
         known = frozenset((*theirs.values(), *_SILENT))
-        return cls(**theirs, wanted=frozenset(wanted), mapped=mapped, known=known)
+        return cls(**theirs, every=every, wanted=frozenset(wanted), mapped=mapped, known=known)
 
     def lists(self) -> tuple[str, ...]:
         """The columns whose cells may hold several texts."""
@@ -77,14 +96,14 @@ class Names:
         """Whether this is a column of one aspect, such as `ratings.coherence`."""
         return column.startswith(self.ratings + ".")
 
-    def aspect(self, column: str) -> str:
+    def aspect_of(self, column: str) -> str:
         """The aspect rated in such a column."""
         return column[len(self.ratings) + 1 :]
 
 
-def did_you_mean(name: str) -> str:
+def did_you_mean(name: str, among: Collection[str] = COLUMNS) -> str:
     """A guess at the column meant, to put behind a name that is none; empty without a good guess."""
-    close = get_close_matches(name.lower(), COLUMNS, n=1, cutoff=0.7)
+    close = get_close_matches(name.lower(), among, n=1, cutoff=0.7)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 

@@ -9,7 +9,7 @@ from dialoscope.data.arrow import folder_table, parquet_table
 from dialoscope.data.cells import Cells
 from dialoscope.data.delimited import DelimitedTable
 from dialoscope.data.jsonl import read_objects
-from dialoscope.data.names import COLUMNS, Names, listed, no_response
+from dialoscope.data.names import Names, listed, no_response
 from dialoscope.data.opening import Opened, is_empty, opened
 from dialoscope.data.problems import BadRow, ReadLog
 from dialoscope.data.source import Source
@@ -103,7 +103,7 @@ def _table_records(
 
 def _gather_ratings(cells: Cells, rated: Sequence[str], names: Names) -> None:
     """Put the columns of one aspect each under the column of all ratings."""
-    aspects = {names.aspect(column): cells.pop(column) for column in rated}
+    aspects = {names.aspect_of(column): cells.pop(column) for column in rated}
     given = cells.get(names.ratings)
     cells[names.ratings] = {**given, **aspects} if isinstance(given, dict) else aspects
 
@@ -121,8 +121,8 @@ def _check_columns(columns: Sequence[str], names: Names, file: str) -> None:
     if len(names.ignored(columns)) == len(columns):
         raise DataError(
             f"{file}: none of its columns is known ({listed(columns)}). If it lacks a header line, "
-            f"put one first, with names among {', '.join(COLUMNS)}; "
-            "else say what they hold: --map response=COLUMN"
+            f"put one first, with names among {', '.join(names.every)}; "
+            f"else say what they hold: --map {'response' if 'response' in names.wanted else 'id'}=COLUMN"
         )
     holding_replies = (names.response, names.turns, names.responses)
     if "response" in names.wanted and not any(name in columns for name in holding_replies):

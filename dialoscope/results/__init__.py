@@ -4,6 +4,7 @@ from dialoscope.results.provenance import Provenance, versions
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.resampling import Interval
 from dialoscope.results.result import ReplyIndex, Result
+from dialoscope.results.scores import Scores
 from dialoscope.results.table import Cell, Table
 
-__all__ = ["Cell", "Interval", "Provenance", "Ratings", "ReplyIndex", "Result", "Table", "versions"]
+__all__ = ["Cell", "Interval", "Provenance", "Ratings", "ReplyIndex", "Result", "Scores", "Table", "versions"]

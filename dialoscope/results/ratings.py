@@ -2,12 +2,20 @@
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dialoscope.errors import DialoscopeError
+from dialoscope.printable import printable
 from dialoscope.records import Rating
+from dialoscope.results.joining import find
 from dialoscope.tally import Floats, Ints
+
+if TYPE_CHECKING:
+    from dialoscope.results.result import ReplyIndex
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +27,40 @@ class Ratings:
     aspect: tuple[str, ...]
     rater: tuple[str, ...]
     value: Floats
+    notes: tuple[str, ...] = ()
+    """What a reader must know of them: how many belong to no reply, how they were scaled."""
+
+    @classmethod
+    def of(cls, replies: "ReplyIndex", records: "Ratings | Iterable[Rating]") -> "Ratings":
+        """Ratings from a file of their own, each at the reply it is of."""
+        if isinstance(records, Ratings):
+            return records
+        held = tuple(records)
+        found = find(replies, held, "rating")
+        builder = RatingsBuilder()
+        for row, one in zip(found.reply.tolist(), held, strict=True):
+            if row >= 0:
+                builder.add(row, (one,))
+        return replace(builder.build(), notes=found.notes)
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """What was rated, in the order it first came."""
+        return tuple(dict.fromkeys(self.aspect))
+
+    def named(self, aspect: str) -> str:
+        """The aspect that is meant; one that differs in case alone will do."""
+        if aspect in self.aspects:
+            return aspect
+        alike = [one for one in self.aspects if one.casefold() == aspect.casefold()]
+        if len(alike) == 1:
+            return alike[0]
+        if not self.aspects:
+            raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
+        close = get_close_matches(aspect, self.aspects, n=1)
+        guess = f" (did you mean '{printable(close[0])}'?)" if close else ""
+        known = ", ".join(map(printable, self.aspects))
+        raise DialoscopeError(f"Nobody rated '{printable(aspect)}'{guess}; what was rated: {known}.")
 
     def __len__(self) -> int:
         return len(self.reply)
