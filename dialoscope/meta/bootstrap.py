@@ -145,44 +145,34 @@ def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats
     found = []
     for weights in clusters.weights(draws):
         for row in weights[:, clusters.block]:
-            n, root = max(float(row.sum()), 1.0), np.sqrt(row)[:, None]
-            ours = x.ranks(row, n) * root
-            theirs = ours if y is x else y.ranks(row, n) * root
-            xx, yy = (np.einsum("nk,nk->k", side, side)[None] for side in (ours, theirs))
-            found.append(_ratio((ours.T @ theirs)[None], xx, yy, np.full((1, 1), n))[0])
+            root = np.sqrt(row)
+            ours = x.ranks(row) * root
+            theirs = ours if y is x else y.ranks(row) * root
+            xx, yy = (np.einsum("kn,kn->k", side, side)[None] for side in (ours, theirs))
+            found.append(_ratio((ours @ theirs.T)[None], xx, yy, np.full((1, 1), row.sum()))[0])
     return np.array(found)
 
 
-class _Order(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Order:
     """Columns that are sorted once, to be ranked in every draw."""
 
-    order: Ints
-    """The rows of each column, the lowest value first: (rows, columns)."""
-    before: Ints
-    """For each row, how many rows have a lower value, as a place in the flattened running sums."""
-    through: Ints
-    """And how many have one that is not higher."""
+    places: tuple[Ints, ...]
+    """For each column, the place of each row's value among its different values."""
 
     @classmethod
     def of(cls, columns: Floats) -> "_Order":
-        rows, many = columns.shape
-        order = np.argsort(columns, axis=0, kind="stable")
-        before, through = np.empty_like(order), np.empty_like(order)
-        for place in range(many):
-            values = columns[order[:, place], place]
-            starts = np.flatnonzero(begins_run(values)) if rows else np.empty(0, np.int64)
-            lengths = np.diff(starts, append=rows)
-            before[order[:, place], place] = np.repeat(starts, lengths)
-            through[order[:, place], place] = np.repeat(starts + lengths, lengths)
-        columns_of = np.arange(many)
-        return cls(order, before * many + columns_of, through * many + columns_of)
+        return cls(tuple(np.unique(column, return_inverse=True)[1] for column in columns.T))
 
-    def ranks(self, weights: Floats, n: float) -> Floats:
+    def ranks(self, weights: Floats) -> Floats:
         """About their mean, from -1/2 to 1/2, when each row counts as often as its weight says."""
-        running = np.zeros((len(self.order) + 1, self.order.shape[1]))
-        np.cumsum(weights[self.order], axis=0, out=running[1:])
-        middles = running.ravel()[self.before] + running.ravel()[self.through]
-        return middles / (2 * n) - 0.5
+        total = max(float(weights.sum()), 1.0)
+        found = np.empty((len(self.places), len(weights)))
+        for column, places in enumerate(self.places):
+            of_value = np.bincount(places, weights)
+            middle = (np.cumsum(of_value) - of_value / 2) / total - 0.5
+            np.take(middle, places, out=found[column])
+        return found
 
 
 def _pair_agreement(sides: Sides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
