@@ -1,11 +1,12 @@
 """The reply-level numbers of a run as columns: those of its metrics, and those that others' code made."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
-from dialoscope.results import Result
+from dialoscope.records import Score
+from dialoscope.results import Result, Scores
 from dialoscope.tally import Floats
 
 
@@ -20,19 +21,24 @@ class Column:
     higher_is_better: bool | None = None
 
 
-def columns(result: Result, scores: Mapping[str, Floats] | None = None) -> tuple[Column, ...]:
+def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> tuple[Column, ...]:
     """Every metric that says something of each reply, in the run's order, then the scores of others."""
     ours = [
         Column(result.label(one), one.signature, result.values(one), one.higher_is_better)
         for one in result.metrics
         if one.of_replies
     ]
-    theirs = [Column(name, "", values) for name, values in (scores or {}).items()]
+    others = None if scores is None else Scores.of(result.replies, scores)
+    theirs = [] if others is None else list(map(_other, others.metrics, others.values.T))
     taken = {column.name for column in ours} & {column.name for column in theirs}
     if taken:
         named = printable(", ".join(sorted(taken)))
         raise DialoscopeError(f"The scores name {named}, which the run has as well; rename them.")
     return (*ours, *theirs)
+
+
+def _other(name: str, values: Floats) -> Column:
+    return Column(name, "", values)
 
 
 def of_systems_alone(result: Result) -> tuple[str, ...]:
