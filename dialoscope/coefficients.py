@@ -111,3 +111,11 @@ def _scale(x: Floats) -> float:
         return 0.0
     length = float(np.linalg.norm(_centred(x)))
     return length if length > 1e-13 * float(np.linalg.norm(x)) else 0.0
+
+
+def short(value: float) -> str:
+    """Two digits, as tables of coefficients have them: .42, −.05, 1."""
+    if math.isnan(value):
+        return "–"
+    text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    return text.replace("1.00", "1").replace("0.", ".", 1)

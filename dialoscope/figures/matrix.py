@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dialoscope.coefficients import short
 from dialoscope.figures.drawing import BLUE, bare, canvas, label, look, width_of
 from dialoscope.tally import Floats
 
@@ -112,11 +113,9 @@ def _tree(axes: "Axes", linkage: Floats, support: Floats | None) -> list[int]:
         axes.plot([one, height, height, other], [above, above, below, below], color=BLUE, linewidth=0.9)
         where[leaves + merge] = height, (above + below) / 2
         if support is not None and np.isfinite(support[merge]):
-            place = (height, (above + below) / 2)
-            axes.annotate(
-                short(support[merge]), place, (1, 0), textcoords="offset points", fontsize=5, va="center"
-            )
-    axes.set_xlim(max(1.0, float(linkage[:, 2].max()) * 1.05), 0)
+            _note(axes, where[leaves + merge], short(support[merge]))
+    farthest = max(1.0, float(linkage[:, 2].max()) * 1.05)
+    axes.set_xlim(farthest, -0.01 * farthest)
     axes.set_ylim(leaves - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -126,10 +125,3 @@ def _tree(axes: "Axes", linkage: Floats, support: Floats | None) -> list[int]:
 def _note(axes: "Axes", place: tuple[float, float], text: str) -> None:
     """A number beside a merge, on the side away from the leaves, where there is always room."""
     axes.annotate(text, place, (-2, 1.5), textcoords="offset points", fontsize=5, ha="right", va="bottom")
-
-
-def short(value: float) -> str:
-    """Two digits, as tables of coefficients have them: .42, −.05, 1."""
-    return (
-        f"{value:.2f}".replace("-0.00", "0.00").replace("0.", ".", 1).replace("-", "−").replace("1.00", "1")
-    )

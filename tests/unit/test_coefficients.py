@@ -83,3 +83,11 @@ def test_signs_are_kept(name, columns):
     assert measure(name, -x, y).value == pytest.approx(-measure(name, x, y).value)
     assert measure(name, x, y).value == pytest.approx(measure(name, y, x).value)
     assert measure(name, 3 * x + 7, y).value == pytest.approx(measure(name, x, y).value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.421, ".42"), (-0.05, "−.05"), (1, "1"), (-1, "−1"), (-0.001, ".00"), (0, ".00"), (math.nan, "–")],
+)
+def test_coefficients_are_written_short(value, text):
+    assert coefficients.short(value) == text

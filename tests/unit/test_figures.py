@@ -11,7 +11,6 @@ from scipy.cluster.hierarchy import linkage
 from dialoscope import figures
 from dialoscope.errors import DialoscopeError, MissingExtra
 from dialoscope.figures.drawing import label
-from dialoscope.figures.matrix import short
 
 NAN = float("nan")
 HOSTILE = ["$\\frac{", "</text><script>", "a\nb\x1b[2J", "机器人甲", "हिन्दी", "_hidden", "x" * 200]
@@ -211,13 +210,6 @@ def test_drawing_leaves_the_settings_of_others_alone(tmp_path):
     usual = figures.save(figures.heatmap(MATRIX, ["a", "b", "c"]), tmp_path / "b.svg").read_bytes()
     assert large == usual
     assert dict(mpl.rcParams) == before
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.421, ".42"), (-0.05, "−.05"), (1, "1"), (-1, "−1"), (-0.001, ".00"), (0, ".00")]
-)
-def test_coefficients_are_written_short(value, text):
-    assert short(value) == text
 
 
 def test_long_names_keep_both_ends():
