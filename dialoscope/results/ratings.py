@@ -1,10 +1,10 @@
 """What people said of the replies of a run, in columns."""
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,19 @@ from dialoscope.tally import Floats, Ints
 
 if TYPE_CHECKING:
     from dialoscope.results.result import ReplyIndex
+
+
+class Judgements(NamedTuple):
+    """What people said of one aspect, a row for each rating that has a value."""
+
+    reply: Ints
+    rater: Ints
+    """The place of the rater among `raters`."""
+    value: Floats
+    raters: tuple[str, ...]
+    """Those who gave a value; numbers in their order, then names."""
+    missing: int
+    """Ratings without a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +87,26 @@ class Ratings:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def of_aspect(self, aspect: str) -> Judgements:
+        """What was said of one aspect."""
+        of = np.flatnonzero(np.array(self.aspect, dtype=object) == aspect)
+        rows = of[np.isfinite(self.value[of])]
+        whose = [self.rater[row] for row in rows.tolist()]
+        raters = sorted(set(whose), key=_numbers_first)
+        place = {name: at for at, name in enumerate(raters)}
+        rater = np.array([place[name] for name in whose], np.int64)
+        return Judgements(self.reply[rows], rater, self.value[rows], tuple(raters), len(of) - len(rows))
+
+    def without(self, raters: Collection[str], aspect: str) -> "Ratings":
+        """All but what these raters said of an aspect."""
+        pairs = zip(self.aspect, self.rater, strict=True)
+        return self._some([of != aspect or rater not in raters for of, rater in pairs])
+
+    def _some(self, kept: Sequence[bool]) -> "Ratings":
+        rows = np.flatnonzero(kept)
+        aspect, rater = ([column[row] for row in rows.tolist()] for column in (self.aspect, self.rater))
+        return Ratings(self.reply[rows], tuple(aspect), tuple(rater), self.value[rows], self.notes)
+
     def means(self, aspect: str, replies: int) -> Floats:
         """The mean rating of each of so many replies; NaN where nobody rated it."""
         rows = (np.array(self.aspect, dtype=object) == aspect) & np.isfinite(self.value)
@@ -104,3 +137,8 @@ class RatingsBuilder:
         return Ratings(
             np.array(self.reply, np.int64), tuple(self.aspect), tuple(self.rater), np.array(self.value, float)
         )
+
+
+def _numbers_first(name: str) -> tuple[bool, int, str]:
+    number = name.isdecimal() and name.isascii()
+    return not number, int(name) if number else 0, name

@@ -1,0 +1,237 @@
+"""Intraclass correlations, and what they say of the best that a metric could reach.
+
+The forms are those of Shrout and Fleiss (Intraclass correlations: uses in assessing rater reliability, 1979),
+their intervals those of McGraw and Wong (Forming inferences about some intraclass correlation coefficients,
+1996). Of ICC(1, ·) every reply has its own raters, of ICC(2, ·) all replies have the same.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.meta.reliability import Estimate
+from dialoscope.results.ratings import Judgements
+from dialoscope.tally import Floats, Ints
+
+CONFIDENCE = 0.95
+
+SAME = "all ratings are the same"
+ONE_EACH = "every reply has one rating, or just the mean of several, so that the raters' noise is unknown"
+
+
+class Within(NamedTuple):
+    """How much ratings of one reply vary."""
+
+    noise: float
+    """The variance of a single rating."""
+    freedom: int
+    """The degrees of freedom that it is known with."""
+
+
+class Panel(NamedTuple):
+    """A grid of ratings without gaps, every rater having rated every reply, as mean squares."""
+
+    replies: int
+    raters: int
+    rows: float
+    """Between replies."""
+    columns: float
+    """Between raters."""
+    residual: float
+
+    @classmethod
+    def of(cls, said: Judgements) -> "Panel | None":
+        """Nothing where there is a gap."""
+        n, k = len(np.unique(said.reply)), len(said.raters)
+        cells = np.unique(said.reply * max(k, 1) + said.rater)
+        if n < 2 or k < 2 or not len(said.value) == len(cells) == n * k:
+            return None
+        grid = said.value[np.lexsort((said.rater, said.reply))].reshape(n, k)
+        grid = grid - grid.mean()
+        across, down = grid.mean(axis=1), grid.mean(axis=0)
+        left = grid - across[:, None] - down
+        rows, columns = k * float(np.square(across).sum()), n * float(np.square(down).sum())
+        residual = float(np.square(left).sum()) / ((n - 1) * (k - 1))
+        return cls(n, k, rows / (n - 1), columns / (k - 1), residual)
+
+
+class OneWay(NamedTuple):
+    """Ratings by reply, whoever gave them."""
+
+    counts: Ints
+    """Ratings of each reply that has any."""
+    means: Floats
+    total: int
+    between: float
+    """Mean square of the replies' means about the mean of all ratings."""
+    within: Within
+
+    @classmethod
+    def of(cls, said: Judgements) -> "OneWay":
+        """From two replies upwards, and with some that have two ratings, all of it is defined."""
+        counts = np.bincount(said.reply)
+        rated = counts > 0
+        sums = np.bincount(said.reply, said.value)
+        means = sums / np.maximum(counts, 1)
+        squares = float(np.square(said.value - means[said.reply]).sum())
+        n, total = int(rated.sum()), len(said.value)
+        apart = float((counts * np.square(means - said.value.mean())).sum()) if total else 0.0
+        within = Within(squares / (total - n) if total > n else math.nan, total - n)
+        between = apart / (n - 1) if n > 1 else math.nan
+        return cls(counts[rated], means[rated], total, between, within)
+
+    @property
+    def typical(self) -> float:
+        """The number of ratings of a reply that stands for all of them in the analysis of variance."""
+        n = len(self.counts)
+        return (self.total - float((self.counts**2).sum()) / self.total) / (n - 1)
+
+    @property
+    def harmonic(self) -> float:
+        """The number of ratings whose mean is as noisy as the means are on average."""
+        return float(1 / np.mean(1 / self.counts))
+
+    def undefined(self) -> Estimate | None:
+        """Why there is nothing to be said, if so."""
+        n = len(self.counts)
+        if n < 2:
+            return Estimate.undefined("fewer than two replies were rated", n)
+        if not self.within.freedom:
+            return Estimate.undefined(ONE_EACH, n)
+        return Estimate.undefined(SAME, n) if self.between == self.within.noise == 0 else None
+
+
+def one_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
+    """ICC(1,1), of a single rating, and ICC(1,k), of the mean of as many as replies have."""
+    found = OneWay.of(said)
+    if (nothing := found.undefined()) is not None:
+        return nothing, nothing
+    n, typical, noise = len(found.counts), found.typical, found.within.noise
+    single = _one_way(found.between / noise if noise else math.inf, typical)
+    tails = _tails(found.between / noise, n - 1, found.within.freedom, confidence) if noise else None
+    low, high = (_one_way(tail, typical) for tail in tails) if tails else (math.nan, math.nan)
+    of_one = Estimate(single, low, high, n)
+    return of_one, _of_mean(of_one, found.harmonic)
+
+
+def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
+    """ICC(2,1) and ICC(2,k): the same raters throughout, who stand for raters in general."""
+    panel = Panel.of(said)
+    if panel is None:
+        nothing = Estimate.undefined("not every rater rated every reply")
+        return nothing, nothing
+    n, k, rows, columns, residual = panel
+    spread = rows + (k - 1) * residual + k * (columns - residual) / n
+    if spread <= 0:
+        nothing = Estimate.undefined(SAME, n)
+        return nothing, nothing
+    single = (rows - residual) / spread
+    low, high = _two_way_ends(panel, single, confidence)
+    of_one = Estimate(single, low, high, n)
+    return of_one, _of_mean(of_one, k)
+
+
+def _one_way(ratio: float, k: float) -> float:
+    """From the ratio of the mean squares."""
+    return 1.0 if math.isinf(ratio) else (ratio - 1) / (ratio + k - 1)
+
+
+def _tails(ratio: float, above: float, below: float, confidence: float) -> tuple[float, float]:
+    """Where a ratio of mean squares would fall, by the F distribution."""
+    from scipy.special import fdtri
+
+    end = (1 + confidence) / 2
+    return ratio / float(fdtri(above, below, end)), ratio * float(fdtri(below, above, end))
+
+
+def _two_way_ends(panel: Panel, single: float, confidence: float) -> tuple[float, float]:
+    """The ends of the interval; the degrees of freedom are Satterthwaite's."""
+    from scipy.special import fdtri
+
+    n, k, rows, columns, residual = panel
+    if residual <= 0:
+        return math.nan, math.nan
+    a = k * single / (n * (1 - single))
+    b = 1 + k * single * (n - 1) / (n * (1 - single))
+    parts = (a * columns) ** 2 / (k - 1) + (b * residual) ** 2 / ((n - 1) * (k - 1))
+    freedom, end = (a * columns + b * residual) ** 2 / parts, (1 + confidence) / 2
+    lower, upper = float(fdtri(n - 1, freedom, end)), float(fdtri(freedom, n - 1, end))
+    rest = k * columns + (k * n - k - n) * residual
+    low = n * (rows - lower * residual) / (lower * rest + n * rows)
+    return low, n * (upper * rows - residual) / (rest + n * upper * rows)
+
+
+def _of_mean(single: Estimate, k: float) -> Estimate:
+    """The same of the mean of k ratings, by Spearman and Brown."""
+    value, low, high = (k * one / (1 + (k - 1) * one) for one in single[:3])
+    return single._replace(value=value, low=low, high=high)
+
+
+class Noise(NamedTuple):
+    """What raters add to the mean rating of each reply."""
+
+    within: Within
+    """What is different in every rating."""
+    leaning: Floats
+    """What the raters of a reply give too much or too little in all their ratings."""
+
+    @classmethod
+    def of(cls, said: Judgements) -> "Noise":
+        """Of a rater with many ratings it can be told how strict he is; else that is noise like any other.
+
+        Where all raters rated all replies, a strict one lowers all means alike, which no correlation sees.
+        """
+        found = OneWay.of(said)
+        plain = cls(found.within, np.zeros(len(found.counts)))
+        raters = len(said.raters)
+        if raters > _MOST_RATERS:
+            return plain
+        _, reply = np.unique(said.reply, return_inverse=True)
+        given = np.zeros((len(found.counts), raters))
+        np.add.at(given, (reply, said.rater), 1)
+        shares = given / found.counts[:, None]
+        apart = said.value - found.means[reply]
+        # Least squares for replies and raters, the replies eliminated; the rank says how many are compared.
+        normal = np.diag(given.sum(axis=0)) - given.T @ shares
+        strict, _, rank, _ = np.linalg.lstsq(normal, np.bincount(said.rater, apart), rcond=1e-9)
+        freedom = found.within.freedom - int(rank)
+        if freedom <= rank:
+            return plain
+        leaning = shares @ strict
+        left = float(np.square(apart - strict[said.rater] + leaning[reply]).sum())
+        return cls(Within(left / freedom, freedom), leaning)
+
+
+_MOST_RATERS = 1000
+"""More of them would fill the memory, and rarely have many ratings each."""
+
+
+def ceiling(said: Judgements, groups: Ints | None = None, confidence: float = CONFIDENCE) -> Estimate:
+    """The correlation with the mean ratings that a metric without any error would have.
+
+    The root of their reliability: the share of their variance that is not noise of the raters. With `groups`
+    (by reply of the run) it is that of the groups' means, such as systems'.
+    """
+    found = OneWay.of(said)
+    if (nothing := found.undefined()) is not None:
+        return nothing
+    noise = Noise.of(said)
+    means, leaning, shares = found.means, noise.leaning, 1 / found.counts
+    if groups is not None:
+        _, group = np.unique(groups[np.unique(said.reply)], return_inverse=True)
+        many = np.bincount(group)
+        means, leaning = (np.bincount(group, one) / many for one in (means, leaning))
+        shares = np.bincount(group, shares) / many**2
+    if len(means) < 2:
+        return Estimate.undefined("there is one system", len(means))
+    spread = float(means.var(ddof=1))
+    error = noise.within.noise * float(shares.mean()) + float(leaning.var(ddof=1))
+    if spread <= error:
+        why = "the means differ no more than the raters' noise makes them differ"
+        return Estimate.undefined(why, len(means))
+    tails = (math.inf, math.inf)
+    if error > 1e-12 * spread:
+        tails = _tails(spread / error, len(means) - 1, noise.within.freedom, confidence)
+    low, high = (math.sqrt(max(0.0, 1 - 1 / tail)) for tail in tails)
+    return Estimate(math.sqrt(1 - error / spread), low, high, len(means))
