@@ -51,9 +51,10 @@ class Panel(NamedTuple):
         grid = grid - grid.mean()
         across, down = grid.mean(axis=1), grid.mean(axis=0)
         left = grid - across[:, None] - down
-        rows, columns = k * float(np.square(across).sum()), n * float(np.square(down).sum())
-        residual = float(np.square(left).sum()) / ((n - 1) * (k - 1))
-        return cls(n, k, rows / (n - 1), columns / (k - 1), residual)
+        sums = k * np.square(across).sum(), n * np.square(down).sum(), np.square(left).sum()
+        freedoms = n - 1, k - 1, (n - 1) * (k - 1)
+        squares = [_mean(total, of, said.value) for total, of in zip(sums, freedoms, strict=True)]
+        return cls(n, k, *squares)
 
 
 class OneWay(NamedTuple):
@@ -74,11 +75,11 @@ class OneWay(NamedTuple):
         rated = counts > 0
         sums = np.bincount(said.reply, said.value)
         means = sums / np.maximum(counts, 1)
-        squares = float(np.square(said.value - means[said.reply]).sum())
         n, total = int(rated.sum()), len(said.value)
-        apart = float((counts * np.square(means - said.value.mean())).sum()) if total else 0.0
-        within = Within(squares / (total - n) if total > n else math.nan, total - n)
-        between = apart / (n - 1) if n > 1 else math.nan
+        grand = float(said.value.mean()) if total else math.nan
+        inner, outer = np.square(said.value - means[said.reply]), counts * np.square(means - grand)
+        within = Within(_mean(inner.sum(), total - n, said.value), total - n)
+        between = _mean(outer.sum(), n - 1, said.value)
         return cls(counts[rated], means[rated], total, between, within)
 
     @property
@@ -100,6 +101,13 @@ class OneWay(NamedTuple):
         if not self.within.freedom:
             return Estimate.undefined(ONE_EACH, n)
         return Estimate.undefined(SAME, n) if self.between == self.within.noise == 0 else None
+
+
+def _mean(squares: float, freedom: int, values: Floats) -> float:
+    """A mean square; nothing where rounding alone has left something."""
+    if freedom < 1:
+        return math.nan
+    return float(squares) / freedom if squares > 1e-24 * float(np.square(values).sum()) else 0.0
 
 
 def one_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:

@@ -213,7 +213,7 @@ def _several(found):
 
 
 def test_what_cannot_be_said_is_undefined_and_says_why():
-    same, once = judged(np.full((4, 3), 2.0)), judged([[1.0], [2.0], [3.0]])
+    same, once = judged(np.full((4, 3), 0.1)), judged([[1.0], [2.0], [3.0]])
     for level in LEVELS:
         assert alpha(same, level).why == "all ratings are the same"
         assert alpha(once, level).why == "no reply has two ratings"
