@@ -86,12 +86,12 @@ def alpha(said: Judgements, level: str) -> Estimate:
     if not n:
         return Estimate.undefined("no reply has two ratings")
     reply, values = said.reply[rows], said.value[rows]
+    if values.min() == values.max():
+        return Estimate.undefined("all ratings are the same", n)
     if level == "nominal":
         within, among = _differing(reply, values)
     else:
         within, among = _apart(reply, ranks(values) if level == "ordinal" else values)
-    if among == 0:
-        return Estimate.undefined("all ratings are the same", n)
     return Estimate(1 - within / among, n=n)
 
 
