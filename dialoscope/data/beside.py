@@ -1,7 +1,7 @@
 """Files that stand beside the replies and are joined to them by id: what people or other metrics said."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,25 +17,27 @@ T = TypeVar("T")
 
 
 def read_beside(
-    path: str | Path,
+    paths: Sequence[str | Path],
     format: str | None,  # noqa: A002 - as in `read`
     names: Names,
     what: str,
-    rows: Callable[[Cells, int, int], Iterable[T]],
+    rows: Callable[[Cells, int, str], Iterable[T]],
 ) -> list[T]:
-    """What `rows` makes of each row, given its number and line; all that is wrong is told at once."""
-    source, log = locate(path, format), ReadLog()
-    found: list[T] = []
-    try:
-        for number, (line, cells) in enumerate(read_records(source, names, log), 1):
-            try:
-                if isinstance(cells, BadRow):
-                    raise cells
-                found += rows(cells, number, line)
-            except BadRow as bad:
-                log.report(Problem(source.name, line, str(bad)))
-    except Empty:
-        raise is_empty(source, what) from None
+    """What `rows` makes of each row, given its number and place; all that is wrong is told at once."""
+    if not paths:
+        raise DataError(f"There is nothing to read: name at least one file of {what}s.")
+    log, found = ReadLog(), list[T]()
+    for source in [locate(path, format) for path in paths]:
+        try:
+            for number, (line, cells) in enumerate(read_records(source, names, log), 1):
+                try:
+                    if isinstance(cells, BadRow):
+                        raise cells
+                    found += rows(cells, number, f"{source.name}:{line}")
+                except BadRow as bad:
+                    log.report(Problem(source.name, line, str(bad)))
+        except Empty:
+            raise is_empty(source, what) from None
     if log.problem_count:
         raise DataError(
             f"{counted(log.problem_count, 'problem')} in the {what}s:\n{log.summary()}\nPut them right."

@@ -22,10 +22,12 @@ COLUMNS = (
 """Our names for what a row can hold."""
 
 RATING_COLUMNS = ("id", "system", "aspect", "rater", "rating", "ratings")
-"""The same for files of ratings, which stand beside those with the replies."""
-
 SCORE_COLUMNS = ("id", "system", "metric", "score")
-"""The same for files of other people's scores."""
+BESIDE_COLUMNS = tuple(dict.fromkeys((*RATING_COLUMNS, *SCORE_COLUMNS)))
+"""The same for files that stand beside the replies, with ratings or with other people's scores.
+
+One mapping may be meant for both.
+"""
 
 ERROR = "error"
 """Where `dialoscope respond` says why a system gave no reply."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dialoscope.data.beside import needed_name, optional_name, read_beside, read_number
 from dialoscope.data.cells import Cells, read_name
-from dialoscope.data.names import RATING_COLUMNS, Names, listed
+from dialoscope.data.names import BESIDE_COLUMNS, RATING_COLUMNS, Names, listed
 from dialoscope.data.problems import BadRow
 from dialoscope.data.ratings import read_ratings as ratings_of_reply
 from dialoscope.records import Rating
@@ -18,18 +18,17 @@ _LIKELY_RATERS = ("annotator", "worker", "judge", "evaluator", "assessor", "code
 
 
 def read_ratings(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
 ) -> tuple[Rating, ...]:
-    """The ratings in a file, to be joined to the replies of a run by their ids.
+    """The ratings in these files, to be joined to the replies of a run by their ids.
 
     Rows are of either shape: `id`, `system`, `aspect`, `rater`, `rating`, one for each rating; or `id`,
     `system` and `ratings`, as files with replies have them. Without a system the id alone must tell.
     """
-    names = Names.of(columns or {}, RATING_COLUMNS, RATING_COLUMNS)
-    return tuple(read_beside(path, format, names, "rating", _Shapes(names).rows))
+    names = Names.of(columns or {}, RATING_COLUMNS, BESIDE_COLUMNS)
+    return tuple(read_beside(paths, format, names, "rating", _Shapes(names).rows))
 
 
 class _Given(NamedTuple):
@@ -46,15 +45,15 @@ class _Shapes:
     """Reads rows of either shape, and remembers what it has met."""
 
     names: Names
-    lines: dict[_Given, int] = field(default_factory=dict)
+    places: dict[_Given, str] = field(default_factory=dict)
     unnamed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """How many raters without a name each reply has had, by aspect."""
 
-    def rows(self, cells: Cells, number: int, line: int) -> Iterable[Rating]:
+    def rows(self, cells: Cells, number: int, place: str) -> Iterable[Rating]:
         """The ratings in a row, none of which was met before."""
         found = self._of_reply(cells, number) if self.names.ratings in cells else (self._single(cells),)
         for rating in found:
-            self._admit(rating, line)
+            self._admit(rating, place)
         return found
 
     def _of_reply(self, cells: Cells, number: int) -> tuple[Rating, ...]:
@@ -88,12 +87,12 @@ class _Shapes:
                     raise BadRow(f"no column `rater`; if it is {column!r}, say so: --map rater={column}")
         return optional_name(cells, self.names.rater, "`rater`")
 
-    def _admit(self, rating: Rating, line: int) -> None:
+    def _admit(self, rating: Rating, place: str) -> None:
         given = _Given(rating.id, rating.system, rating.aspect, rating.rater)
-        first = self.lines.setdefault(given, line)
-        if first != line:
+        first = self.places.setdefault(given, place)
+        if first != place:
             raise BadRow(
                 f"a second rating of {given.aspect!r} by rater {given.rater!r} of reply {given.id!r}"
-                f"{f' by system {given.system!r}' if given.system else ''}, after line {first}; keep one, "
+                f"{f' by system {given.system!r}' if given.system else ''}, after {first}; keep one, "
                 "or name the raters in a column `rater`"
             )

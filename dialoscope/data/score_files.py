@@ -6,24 +6,23 @@ from pathlib import Path
 
 from dialoscope.data.beside import needed_name, optional_name, read_beside, read_number
 from dialoscope.data.cells import Cells
-from dialoscope.data.names import SCORE_COLUMNS, Names, listed
+from dialoscope.data.names import BESIDE_COLUMNS, SCORE_COLUMNS, Names, listed
 from dialoscope.data.problems import BadRow
 from dialoscope.records import Score
 
 
 def read_scores(
-    path: str | Path,
-    *,
+    *paths: str | Path,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
 ) -> tuple[Score, ...]:
-    """The scores in a file, to be joined to the replies of a run by their ids.
+    """The scores in these files, to be joined to the replies of a run by their ids.
 
     Rows are of either shape: `id`, `system`, `metric`, `score`, one for each score; or `id`, `system` and
     a column of numbers for each metric. Without a system the id alone must tell.
     """
-    names = _MetricNames.of(columns or {}, SCORE_COLUMNS, SCORE_COLUMNS)
-    return tuple(read_beside(path, format, names, "score", _Shapes(names).rows))
+    names = _MetricNames.of(columns or {}, SCORE_COLUMNS, BESIDE_COLUMNS)
+    return tuple(read_beside(paths, format, names, "score", _Shapes(names).rows))
 
 
 class _MetricNames(Names):
@@ -41,9 +40,9 @@ class _Shapes:
     """Reads rows of either shape, and remembers what it has met."""
 
     names: Names
-    lines: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    places: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
-    def rows(self, cells: Cells, number: int, line: int) -> Iterable[Score]:
+    def rows(self, cells: Cells, number: int, place: str) -> Iterable[Score]:
         """The scores in a row, none of which was met before."""
         names = self.names
         reply = needed_name(cells, names.id, "id"), optional_name(cells, names.system, "`system`")
@@ -52,7 +51,7 @@ class _Shapes:
             for metric, value in self._values(cells).items()
         ]
         for score in found:
-            self._admit(score, line)
+            self._admit(score, place)
         return found
 
     def _values(self, cells: Cells) -> Mapping[str, object]:
@@ -72,10 +71,10 @@ class _Shapes:
         """Columns that are no metric's; one called `score` or `metric` alone is."""
         return self.names.known - {self.names.score, self.names.metric}
 
-    def _admit(self, score: Score, line: int) -> None:
-        first = self.lines.setdefault((score.id, score.system, score.metric), line)
-        if first != line:
+    def _admit(self, score: Score, place: str) -> None:
+        first = self.places.setdefault((score.id, score.system, score.metric), place)
+        if first != place:
             raise BadRow(
                 f"a second score of {score.metric!r} of reply {score.id!r}"
-                f"{f' by system {score.system!r}' if score.system else ''}, after line {first}; keep one"
+                f"{f' by system {score.system!r}' if score.system else ''}, after {first}; keep one"
             )

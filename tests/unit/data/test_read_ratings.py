@@ -126,6 +126,25 @@ def test_a_name_that_no_column_can_have_and_columns_nobody_knows(file):
         ds.read_ratings("nowhere.csv")
 
 
+def test_several_files_are_read_as_one(file):
+    other = file([{**LONG[0], "aspect": "sense"}], "other.jsonl")
+    assert ds.read_ratings(file(LONG), other) == (*RATINGS, Rating("a", "bot", "sense", "ann", 4.0))
+    with pytest.raises(
+        ds.DataError, match=r"again\.jsonl:1: a second rating .*, after .*ratings\.jsonl:1; keep"
+    ):
+        ds.read_ratings(file(LONG), file(LONG[:1], "again.jsonl"))
+    with pytest.raises(ds.DataError, match="name at least one file of ratings"):
+        ds.read_ratings()
+
+
+def test_one_mapping_serves_ratings_and_scores(file):
+    columns = {"id": "item", "rating": "stars", "score": "points"}
+    rated = file([{"item": "a", "aspect": "x", "stars": 2}])
+    scored = file([{"item": "a", "metric": "m", "points": 3}], "scores.jsonl")
+    assert ds.read_ratings(rated, columns=columns)[0].value == 2
+    assert ds.read_scores(scored, columns=columns)[0].value == 3
+
+
 def test_a_row_for_each_score(file):
     rows = [{"corpus": "c", "id": "a", "metric": "m", "score": 0}, {"id": "a", "metric": "n", "score": None}]
     assert ds.read_scores(file(rows)) == (Score("a", "", "m", 0.0), Score("a", "", "n", None))
@@ -144,9 +163,7 @@ def test_a_column_for_each_metric(file):
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
-        pytest.param(
-            [{"id": "a", "m": 1}] * 2, "a second score of 'm' of reply 'a', after line 1", id="twice"
-        ),
+        pytest.param([{"id": "a", "m": 1}] * 2, "a second score of 'm' of reply 'a', after ", id="twice"),
         pytest.param([{"id": "a", "m": "x"}], "the score of 'm' is 'x' where a number is due", id="word"),
         pytest.param([{"id": "a", "response": "x"}], "no score among id, response", id="none"),
         pytest.param([{"m": 1}], "no column `id` among m", id="no id"),
