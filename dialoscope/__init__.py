@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dialoscope.learn.composite import CompositeRecipe
     from dialoscope.learn.recipe import AdemRecipe, CrossRecipe, RuberRecipe
     from dialoscope.learn.ruber import train_ruber
+    from dialoscope.meta.compare import compare
+    from dialoscope.meta.comparisons import Comparisons
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -87,6 +89,7 @@ _HOMES = {
     "Checkpoint": "learn",
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
+    "Comparisons": "meta.comparisons",
     "Contexts": "data.contexts",
     "Composite": "metrics.composite",
     "CompositeRecipe": "learn.composite",
@@ -144,6 +147,7 @@ _HOMES = {
     "Words": "metrics.words",
     "audit": "auditing",
     "augment": "augmentation",
+    "compare": "meta.compare",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
@@ -177,6 +181,7 @@ __all__ = [
     "Checkpoint",
     "Coherence",
     "CommandSystem",
+    "Comparisons",
     "Composite",
     "CompositeRecipe",
     "Contexts",
@@ -235,6 +240,7 @@ __all__ = [
     "__version__",
     "audit",
     "augment",
+    "compare",
     "doctor",
     "evaluate",
     "lint",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ import typer
 from dialoscope.errors import DataError, DialoscopeError
 
 if TYPE_CHECKING:
-    from dialoscope import Metric, Replies
+    from dialoscope import Metric, Rating, Replies, Score
 
 Files = Annotated[
     list[str],
@@ -60,6 +61,25 @@ Significance = Annotated[
     bool, typer.Option("--significance", help="Test each system against the best one of the metric.")
 ]
 Signatures = Annotated[bool, typer.Option("--signatures", help="Say how each number was made.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved run.")]
+RatingFiles = Annotated[
+    list[str],
+    typer.Option(
+        "--ratings", metavar="FILE", help="What people said of the replies, joined to them by id; repeatable."
+    ),
+]
+ScoreFiles = Annotated[
+    list[str],
+    typer.Option(
+        "--scores",
+        metavar="FILE",
+        help="Scores by other code than ours, joined to the replies by id; repeatable.",
+    ),
+]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it too: a file .svg, .png or .pdf.")]
+SeedOfRun = Annotated[
+    int | None, typer.Option("--seed", min=0, help="For the draws; the run's own if not named.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
@@ -94,6 +114,20 @@ def source(files: Sequence[str], replies_of: Sequence[str], map_of: Sequence[str
     import dialoscope
 
     return dialoscope.read(*files, replies=replies(replies_of), columns=columns(map_of), **how)
+
+
+def ratings(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Rating, ...] | None":
+    """What people said in files of their own; nothing where none is named."""
+    import dialoscope
+
+    return dialoscope.read_ratings(*files, columns=columns(map_of)) if files else None
+
+
+def scores(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Score, ...] | None":
+    """What others' code gave, in files of their own; nothing where none is named."""
+    import dialoscope
+
+    return dialoscope.read_scores(*files, columns=columns(map_of)) if files else None
 
 
 def metrics(names: Sequence[str], suites: Sequence[str]) -> "list[Metric[Any] | str] | None":

@@ -5,7 +5,7 @@ independent of each other, and two systems are compared on the items both of the
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,14 @@ def bootstrap_sums(sums: Floats, draws: Draws) -> Floats:
     return np.concatenate([weights @ sums for weights in bootstrap_weights(len(sums), draws)])
 
 
+def bootstrap_each(many: Sequence[Floats], draws: Draws) -> list[Floats]:
+    """The sums of several tables over the same draws of the same blocks, each as if it were alone."""
+    if not many:
+        return []
+    chunks = [[weights @ sums for sums in many] for weights in bootstrap_weights(len(many[0]), draws)]
+    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+
+
 def percentile_interval(drawn: Floats, confidence: float) -> Interval:
     """The middle part of the draws; unknown when any draw is undefined."""
     if not len(drawn) or np.isnan(drawn).any():
@@ -120,26 +128,45 @@ def jackknife_p(difference: float, left_out: Floats) -> float:
     return max(found, 2.0 ** (1 - len(left_out)))
 
 
-def randomisation_p(
-    first: Floats, second: Floats, finish: Callable[[Floats], Floats], draws: int, seed: int
-) -> float:
+class Exchangeable(NamedTuple):
+    """The sums of two systems over the same blocks, and how a number is made of sums."""
+
+    first: Floats
+    """(blocks, statistics), as the second."""
+    second: Floats
+    finish: Callable[[Floats], Floats]
+
+
+def randomisation_p(pair: Exchangeable, draws: Draws) -> float:
     """How surprising the difference of two systems is if it made no matter which of them said what.
 
     Paired approximate randomisation (Noreen, 1989): the statistics of the two are exchanged in a random
-    half of the blocks. Rows of `first` and `second` are the sums of the same blocks.
+    half of the blocks.
     """
-    sums, gap = np.stack([first.sum(axis=0), second.sum(axis=0)]), second - first
-    seen = abs(float(np.subtract(*finish(sums))))
-    if math.isnan(seen):
+    return randomisation_ps([pair], draws)[0]
+
+
+def randomisation_ps(pairs: Sequence[Exchangeable], draws: Draws) -> list[float]:
+    """The same for several numbers of the same blocks, from the same exchanges."""
+    if not pairs:
+        return []
+    rng = np.random.default_rng(draws.seed)
+    blocks = len(pairs[0].first)
+    at_once = max(100, 200_000 // blocks)  # few enough to keep the choices small
+    as_far = np.zeros(len(pairs))
+    for first in range(0, draws.times, at_once):
+        choice = rng.integers(2, size=(min(at_once, draws.times - first), blocks)).astype(float)
+        as_far += [_as_far(pair, choice) for pair in pairs]
+    return [(count + 1) / (draws.times + 1) for count in as_far.tolist()]
+
+
+def _as_far(pair: Exchangeable, choice: Floats) -> float:
+    """After how many of these exchanges the two are as far apart as before; NaN where that cannot be said."""
+    sums = np.stack([pair.first.sum(axis=0), pair.second.sum(axis=0)])
+    exchanged = choice @ (pair.second - pair.first)
+    seen = abs(float(np.subtract(*pair.finish(sums))))
+    apart = np.abs(pair.finish(sums[0] + exchanged) - pair.finish(sums[1] - exchanged))
+    if math.isnan(seen) or np.isnan(apart).any():
         return math.nan
-    rng = np.random.default_rng(seed)
-    as_far = 0
-    for first_draw in range(0, draws, 100):  # a hundred at a time keeps the choices small
-        many = min(100, draws - first_draw)
-        exchanged = rng.integers(2, size=(many, len(first))).astype(float) @ gap
-        apart = np.abs(finish(sums[0] + exchanged) - finish(sums[1] - exchanged))
-        if np.isnan(apart).any():
-            return math.nan
-        # Sums that were added up in another order may differ in the last digit.
-        as_far += int(np.sum(apart >= seen * (1 - 1e-9)))
-    return (as_far + 1) / (draws + 1)
+    # Sums that were added up in another order may differ in the last digit.
+    return float(np.sum(apart >= seen * (1 - 1e-9)))

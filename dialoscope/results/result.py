@@ -237,8 +237,7 @@ class Result:
         return uncertainty.compare(one, *sides, Draws(draws, self.provenance.seed))
 
     def _side(self, system: str) -> uncertainty.Side:
-        rows = self.rows(system)
-        return uncertainty.Side(self.tallies, rows, self.replies.item[rows])
+        return uncertainty.Side.of(self, system)
 
     def _row(self, one: Metric[Any], intervals: Intervals, draws: int | None) -> list[Cell]:
         """The cells of a metric, tested against the best if a number of draws says how."""

@@ -211,9 +211,15 @@ def _text(cell: Cell) -> str:
 
 
 def _p(p: float) -> str:
+    text = chance(p)
+    return f"p{text}" if text.startswith("<") else f"p={text}"
+
+
+def chance(p: float) -> str:
+    """A p-value as papers write it: .012, <.001."""
     if math.isnan(p):
-        return "p=–"
-    return "p<.001" if p < 0.001 else f"p={p:.3f}".replace("0.", ".")
+        return "–"
+    return "<.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".")
 
 
 def number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dialoscope.results.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
     Draws,
+    Exchangeable,
     Interval,
     block_sums,
     blocks_of,
@@ -21,6 +22,9 @@ from dialoscope.results.resampling import (
     randomisation_p,
 )
 from dialoscope.tally import Ints, Tally
+
+if TYPE_CHECKING:
+    from dialoscope.results.result import Result
 
 
 class Comparison(NamedTuple):
@@ -41,6 +45,12 @@ class Side(NamedTuple):
     """Which of them are the system's."""
     items: Ints
     """What each of these replies to."""
+
+    @classmethod
+    def of(cls, result: "Result", system: str) -> "Side":
+        """A system of a run."""
+        rows = result.rows(system)
+        return cls(result.tallies, rows, result.replies.item[rows])
 
     def tally(self, of: Metric[Any]) -> Any:  # noqa: ANN401 - as the metric has it
         """The statistics that a metric is made from."""
@@ -72,14 +82,14 @@ def compare(one: Metric[Any], first: Side, second: Side, draws: Draws) -> Compar
 
 
 def _p(one: Metric[Any], sides: tuple[Side, Side], items: Ints, draws: Draws) -> float:
-    blocks = blocks_of(items, _most_blocks(one, max(len(side.rows) for side in sides)), draws.seed)
+    blocks = blocks_of(items, most_blocks(one, max(len(side.rows) for side in sides)), draws.seed)
     count = int(blocks.max(initial=-1)) + 1
     if count < 2:
         return math.nan
     parts = zip(sides, np.split(blocks, [len(sides[0].rows)]), strict=True)
     if isinstance(one, AdditiveMetric):
         ours, theirs = (block_sums(one.rows(side.tally(one)), part, count) for side, part in parts)
-        return randomisation_p(ours, theirs, one.finish, draws.times, draws.seed)
+        return randomisation_p(Exchangeable(ours, theirs, one.finish), draws)
     assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
     ours, theirs = (one.scores_without(side.tally(one), part) for side, part in parts)
     scores = [one.score(side.tally(one)) for side in sides]
@@ -106,14 +116,14 @@ def _bootstrap_intervals(
 def _jackknife_interval(side: Side, one: PoolMetric[Any], seed: int, confidence: float) -> Interval:
     tally = side.tally(one)
     value = one.score(tally)
-    left_out = one.scores_without(tally, blocks_of(side.items, _most_blocks(one, len(side.rows)), seed))
+    left_out = one.scores_without(tally, blocks_of(side.items, most_blocks(one, len(side.rows)), seed))
     interval = jackknife_interval(value, left_out, confidence)
     # Nothing lies beyond the bounds, save what rounding has put there.
     low, high = min(one.bounds.low, value), max(one.bounds.high, value)
     return Interval(*np.clip(interval, low, high).tolist())
 
 
-def _most_blocks(one: Metric[Any], replies: int) -> int:
+def most_blocks(one: Metric[Any], replies: int) -> int:
     """How many blocks to resample: a jackknife counts everything for each, so that many replies get fewer."""
     most = getattr(one, "most_blocks", MOST_BLOCKS)
     return most if isinstance(one, AdditiveMetric) else max(10, min(most, 1_000_000 // max(1, replies)))

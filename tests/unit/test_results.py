@@ -480,7 +480,8 @@ def test_a_draw_that_cannot_be_compared_leaves_the_test_unknown():
         return np.where(sums[:, 1] > 0, sums[:, 0], math.nan)
 
     first, second = np.array([[5.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]])
-    assert math.isnan(resampling.randomisation_p(first, second, halves, draws=50, seed=0))
+    pair = resampling.Exchangeable(first, second, halves)
+    assert math.isnan(resampling.randomisation_p(pair, resampling.Draws(50, seed=0)))
 
 
 def test_two_replies_prove_nothing_about_what_a_system_says():
