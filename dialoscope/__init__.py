@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dialoscope.learn.composite import CompositeRecipe
     from dialoscope.learn.recipe import AdemRecipe, CrossRecipe, RuberRecipe
     from dialoscope.learn.ruber import train_ruber
-    from dialoscope.meta.compare import compare
-    from dialoscope.meta.comparisons import Comparisons
+    from dialoscope.meta.agree import agree
+    from dialoscope.meta.agreement import Agreement
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -79,6 +79,7 @@ _HOMES = {
     "Adem": "metrics.adem",
     "AdemRecipe": "learn.recipe",
     "AssetError": "errors",
+    "Agreement": "meta.agreement",
     "Audit": "auditing",
     "Augmented": "augmentation",
     "Average": "metrics.average",
@@ -89,7 +90,6 @@ _HOMES = {
     "Checkpoint": "learn",
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
-    "Comparisons": "meta.comparisons",
     "Contexts": "data.contexts",
     "Composite": "metrics.composite",
     "CompositeRecipe": "learn.composite",
@@ -145,9 +145,9 @@ _HOMES = {
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
+    "agree": "meta.agree",
     "audit": "auditing",
     "augment": "augmentation",
-    "compare": "meta.compare",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
@@ -170,6 +170,7 @@ _HOMES = {
 __all__ = [
     "Adem",
     "AdemRecipe",
+    "Agreement",
     "AssetError",
     "Audit",
     "Augmented",
@@ -181,7 +182,6 @@ __all__ = [
     "Checkpoint",
     "Coherence",
     "CommandSystem",
-    "Comparisons",
     "Composite",
     "CompositeRecipe",
     "Contexts",
@@ -238,9 +238,9 @@ __all__ = [
     "WordNet",
     "Words",
     "__version__",
+    "agree",
     "audit",
     "augment",
-    "compare",
     "doctor",
     "evaluate",
     "lint",

@@ -1,0 +1,296 @@
+"""Do metrics agree with each other: correlations, clusters, how stable they are, and what length explains."""
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.coefficients import FEWEST, measure
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.advice import Evidence, advice
+from dialoscope.meta.agreement import About, Agreement, LeftOut, Settings
+from dialoscope.meta.bootstrap import Clusters, drawn
+from dialoscope.meta.columns import Column, columns, of_systems_alone
+from dialoscope.meta.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.view import View
+from dialoscope.printable import printable
+from dialoscope.records import Rating, Score
+from dialoscope.results import Ratings, Result
+from dialoscope.results.resampling import Draws
+from dialoscope.results.result import CONFIDENCE, DRAWS
+from dialoscope.results.scores import Scores
+from dialoscope.tally import Floats
+
+COEFFICIENTS = ("pearson", "spearman")
+"""Those of which a column can be held constant."""
+LENGTH = "words"
+CUT = 0.5
+"""Clusters are merged while their metrics agree by r = 0.5 on average, half way from nothing to all."""
+_NAMES = {"pearson": "Pearson's r", "spearman": "Spearman's ρ"}
+OVERALL = "overall"
+"""The aspect that stands for all, where it was rated."""
+
+
+def agree(
+    result: Result,
+    *,
+    ratings: Ratings | Iterable[Rating] | None = None,
+    scores: Scores | Iterable[Score] | None = None,
+    aspect: str | None = None,
+    coefficient: str = "pearson",
+    length: str | None = LENGTH,
+    cut: float = CUT,
+    draws: int = DRAWS,
+    confidence: float = CONFIDENCE,
+    seed: int | None = None,
+) -> Agreement:
+    """Which metrics of a run go together on the same replies, and which of them to use.
+
+    Args:
+        result: A run.
+        ratings: What people said of its replies, in place of the ratings in the run.
+        scores: What other people's metrics gave them, judged beside the run's own.
+        aspect: Which of the rated aspects advice goes by; else `overall` where there is one, or all together.
+        coefficient: pearson or spearman.
+        length: The metric that is held constant to see what length explains; None for none.
+        cut: The distance 1 - r up to which clusters are merged.
+        draws: How often contexts are resampled.
+        confidence: How much an interval should hold.
+        seed: Of the draws; that of the run where none is given.
+    """
+    _check(coefficient, cut, draws, confidence)
+    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    others = None if scores is None else Scores.of(result.replies, scores)
+    kept, left_out = _kept(result, columns(result, others))
+    people = _people(said, aspect, len(result.replies))
+    settings = Settings(
+        coefficient=coefficient,
+        cut=cut,
+        draws=draws,
+        confidence=confidence,
+        seed=result.provenance.seed if seed is None else seed,
+        replies=len(result.replies),
+        contexts=len(np.unique(result.replies.item)),
+        length=_length(length, kept, left_out),
+        aspect=people.aspect,
+    )
+    return _agreement(
+        result, settings, kept, left_out, people, (*said.notes, *(others.notes if others else ()))
+    )
+
+
+class People(NamedTuple):
+    """What people said of each reply, on one scale."""
+
+    aspect: str
+    """Empty where they said nothing that varies."""
+    values: Floats
+    notes: tuple[str, ...]
+
+
+def _agreement(
+    result: Result,
+    settings: Settings,
+    kept: Sequence[Column],
+    left_out: Sequence[LeftOut],
+    people: People,
+    notes: Sequence[str],
+) -> Agreement:
+    names = tuple(column.name for column in kept)
+    signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
+    whole = _matrix(
+        [*(column.values for column in kept), *[people.values][: bool(people.aspect)]], result, settings
+    )
+    plain = View.of(names, signs, whole.take(range(len(kept))), settings.cut)
+    held = names.index(settings.length) if settings.length else None
+    rest = None if held is None else _without(whole.without(held), plain, settings.cut)
+    metrics = tuple(_about(i, column, whole, held, people) for i, column in enumerate(kept))
+    evidence = _evidence(metrics, plain, rest, whole, settings)
+    return Agreement(
+        settings,
+        metrics,
+        plain,
+        rest,
+        tuple(left_out),
+        advice(evidence),
+        _notes(settings, kept, left_out, people, notes),
+    )
+
+
+def _check(coefficient: str, cut: float, draws: int, confidence: float) -> None:
+    if coefficient not in COEFFICIENTS:
+        raise DialoscopeError(
+            f"The coefficient is '{printable(coefficient)}'; it must be one of: {', '.join(COEFFICIENTS)}."
+        )
+    if not 0 <= cut <= 2:
+        raise DialoscopeError(f"The cut is {cut:g}; it must be a distance 1 - r, from 0 to 2.")
+    if draws < 1 or not 0 < confidence < 1:
+        raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")
+
+
+def _kept(result: Result, found: Sequence[Column]) -> tuple[list[Column], list[LeftOut]]:
+    """The columns that can be compared, by name, so that the run's order never shows; the others with why."""
+    left_out = [
+        LeftOut(name, "a value for a system and none for a reply")
+        for name in sorted(of_systems_alone(result))
+    ]
+    kept = []
+    for column in sorted(found, key=lambda one: one.name):
+        why = _unusable(column.values)
+        if why:
+            left_out.append(LeftOut(column.name, why))
+        else:
+            kept.append(column)
+    if len(kept) < 2:
+        told = "".join(f" {printable(one.metric)} is left out ({one.why})." for one in left_out)
+        raise DialoscopeError(
+            f"Agreement is between two metrics or more, and this run has {len(kept) or 'none'} that can be "
+            f"compared.{told}"
+        )
+    return kept, left_out
+
+
+def _unusable(values: Floats) -> str:
+    """Why a column cannot be compared; empty where it can."""
+    known = values[~np.isnan(values)]
+    if len(known) < FEWEST or 2 * len(known) < len(values):
+        return f"undefined for {len(values) - len(known)} of {len(values)} replies"
+    if not _varies(values):
+        return f"{known[0]:g} for every reply"
+    return "" if np.isfinite(known).all() else "infinite for some replies"
+
+
+def _length(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut]) -> str:
+    """The metric to hold constant; empty where there is none to hold."""
+    if name is None or name in {column.name for column in kept}:
+        return name or ""
+    why = {one.metric: one.why for one in left_out}
+    if name in why:
+        raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
+    if name == LENGTH:
+        return ""
+    known = ", ".join(printable(column.name) for column in kept)
+    raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
+
+
+def _people(said: Ratings, aspect: str | None, replies: int) -> People:
+    """The rated aspect that advice goes by."""
+    overall = [one for one in said.aspects if one.casefold() == OVERALL]
+    chosen = [said.named(aspect)] if aspect is not None else overall[:1] or sorted(said.aspects)
+    rated = {one: said.means(one, replies) for one in chosen}
+    flat = [one for one, values in rated.items() if not _varies(values)]
+    notes = [
+        f"{printable(one)} is rated the same everywhere, or hardly at all, and says nothing." for one in flat
+    ]
+    standardised = [
+        (values - np.nanmean(values)) / np.nanstd(values) for one, values in rated.items() if one not in flat
+    ]
+    told = [printable(one) for one in chosen if one not in flat]
+    aspects = f"the mean of {', '.join(told)}" if len(told) > 1 else "".join(told)
+    return People(aspects, np.mean(standardised or [np.full(replies, np.nan)], axis=0), tuple(notes))
+
+
+def _varies(values: Floats) -> bool:
+    known = values[~np.isnan(values)]
+    return len(known) >= FEWEST and bool(known.min() < known.max())
+
+
+def _matrix(some: Sequence[Floats], result: Result, settings: Settings) -> Matrix:
+    """Every column with every other, and again in each draw of contexts."""
+    values = np.stack(some, axis=1)
+    clusters = Clusters.of(result.replies.item, settings.seed)
+    again = drawn(settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed))
+    r = np.eye(len(some))
+    for i, j in combinations(range(len(some)), 2):
+        r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
+    return Matrix(r, again, settings.confidence)
+
+
+def _without(rest: Matrix, plain: View, cut: float) -> View | None:
+    """What remains of the metrics when length is held constant; nothing where fewer than two remain."""
+    many = len(plain.names)
+    left = [i for i in range(many) if np.isfinite(rest.r[i, :many]).sum() > 1]
+    names = tuple(plain.names[i] for i in left)
+    return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
+
+
+def _about(i: int, column: Column, whole: Matrix, held: int | None, people: People) -> About:
+    known = column.values[~np.isnan(column.values)]
+    return About(
+        metric=column.name,
+        signature=column.signature,
+        higher_is_better=column.higher_is_better,
+        replies=len(known),
+        alike=float(np.unique(known, return_counts=True)[1].max() / len(known)),
+        length=UNKNOWN if held is None else whole.estimate(i, held),
+        people=whole.estimate(i, len(whole.r) - 1) if people.aspect else UNKNOWN,
+    )
+
+
+def _evidence(
+    metrics: Sequence[About], plain: View, rest: View | None, whole: Matrix, settings: Settings
+) -> Evidence:
+    rated = bool(settings.aspect)
+    signs = np.append(plain.signs, 1.0) if rated else plain.signs
+    return Evidence(
+        names=plain.names,
+        matrix=whole.turned(signs),
+        clusters=plain.clusters,
+        groups=plain.groups,
+        cut=settings.cut,
+        judging=tuple(one.higher_is_better is not None or not one.signature for one in metrics),
+        trust=tuple(map(_turned, metrics, plain.signs)),
+        basis=f"{_NAMES[settings.coefficient]} with {settings.aspect}" if rated else "",
+        rated=rated,
+        length=settings.length,
+        lengths=tuple(one.length for one in metrics),
+        without_length=tuple(_within(rest, one.metrics) for one in plain.groups),
+        alike=tuple(one.alike for one in metrics),
+    )
+
+
+def _turned(one: About, sign: float) -> Estimate:
+    """How a metric follows people, turned over where lower is better."""
+    ends = sorted([one.people.low * sign, one.people.high * sign])
+    return Estimate(one.people.value * sign, *ends)
+
+
+def _within(view: View | None, metrics: Sequence[str]) -> float:
+    """The mean r of some metrics in a view, as far as it has them."""
+    places = [view.names.index(name) for name in metrics if name in view.names] if view is not None else []
+    if view is None or len(places) < 2:
+        return math.nan
+    values = [1 - view.distances[i, j] for i, j in combinations(places, 2)]
+    return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
+
+
+def _notes(
+    settings: Settings,
+    kept: Sequence[Column],
+    left_out: Sequence[LeftOut],
+    people: People,
+    notes: Sequence[str],
+) -> tuple[str, ...]:
+    turned = [printable(column.name) for column in kept if column.higher_is_better is False]
+    reasons: dict[str, list[str]] = {}
+    for one in left_out:
+        reasons.setdefault(one.why, []).append(printable(one.metric))
+    return (
+        f"{_NAMES[settings.coefficient]} over {settings.replies} replies to {settings.contexts} contexts; "
+        f"[low, high]: {100 * settings.confidence:g}% interval from {settings.draws} draws of contexts (seed "
+        f"{settings.seed}).",
+        "r: █ 0.8 or more, ▓ 0.6, ▒ 0.4, ░ 0.2, · -0.2, - -0.6, = less; blank: undefined.",
+        "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
+        "cluster in each draw; just so: how many draws have this very cluster.",
+        *(
+            [f"Lower is better for {', '.join(turned)}: clustered, and judged, with the sign turned."]
+            if turned
+            else []
+        ),
+        *([] if settings.length else ["Length was not held constant."]),
+        *(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items()),
+        *people.notes,
+        *notes,
+    )

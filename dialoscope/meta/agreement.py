@@ -1,0 +1,205 @@
+"""How the metrics of a run agree with each other, in the forms people read and plot."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+from dialoscope.coefficients import short
+from dialoscope.meta.advice import Advice
+from dialoscope.meta.dendrogram import drawing
+from dialoscope.meta.matrix import UNKNOWN, Estimate
+from dialoscope.meta.view import Group, View
+from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
+from dialoscope.results.table import aligned, marked_down
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of one metric."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool | None
+    replies: int
+    """For how many it has a value."""
+    alike: float
+    """The share of them that have its commonest value."""
+    length: Estimate
+    """How it goes with length, sign kept."""
+    people: Estimate
+    """How it goes with people, sign kept."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A metric that cannot be compared, and why."""
+
+    metric: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How it was made."""
+
+    coefficient: str
+    cut: float
+    draws: int
+    confidence: float
+    seed: int
+    replies: int
+    contexts: int
+    length: str
+    """What is held constant; empty where nothing is."""
+    aspect: str
+    """What people rated; empty where they did not."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement:
+    """Which metrics go together, which do so because of length alone, and what to make of it."""
+
+    settings: Settings
+    metrics: tuple[About, ...]
+    plain: View
+    without_length: View | None
+    """The same with length held constant."""
+    left_out: tuple[LeftOut, ...]
+    advice: tuple[Advice, ...]
+    notes: tuple[str, ...]
+    """What a reader must know."""
+
+    def printed(self, form: str = "text") -> str:
+        """As text, markdown, csv or json."""
+        return {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
+
+    def text(self) -> str:
+        """For a terminal: heatmap and dendrogram side by side, the clusters, advice, and how to read them."""
+        tables = [
+            f"{head}\n\n{aligned(list(zip(*grid, strict=True)))}" if grid else head
+            for head, grid in self._grids().items()
+        ]
+        advised = "\n".join(["Advice:", *(f"- {one.sentence}" for one in self.advice)])
+        return "\n\n".join([_picture(self.plain, self.settings.cut), *tables, advised, "\n".join(self.notes)])
+
+    def markdown(self) -> str:
+        """The clusters as tables, advice and notes as lists."""
+        tables = [
+            f"{plain_in_markdown(head)}\n\n{marked_down(grid)}" if grid else plain_in_markdown(head)
+            for head, grid in self._grids().items()
+        ]
+        lists = ([one.sentence for one in self.advice], self.notes)
+        advised, notes = ("\n".join(listed_in_markdown(lines)) for lines in lists)
+        return "\n\n".join([*tables, "Advice:", advised, notes])
+
+    def csv(self) -> str:
+        """One line for each pair of metrics, in the order of the dendrogram: what a heatmap is made from."""
+        rows = [_plain(row) for row in self.rows()]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue().rstrip("\n")
+
+    def json(self) -> str:
+        """Everything, undefined as null."""
+        found = {
+            **asdict(self.settings),
+            "metrics": [
+                {**asdict(one), "length": one.length.numbers, "people": one.people.numbers}
+                for one in self.metrics
+            ],
+            **_told(self.plain),
+            "pairs": self.rows(),
+            "without_length": None if self.without_length is None else _told(self.without_length),
+            "left_out": [asdict(one) for one in self.left_out],
+            "advice": [asdict(one) for one in self.advice],
+            "notes": self.notes,
+        }
+        return json.dumps(_plain(found), ensure_ascii=False, indent=1)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each pair of metrics, in the order of the dendrogram."""
+        return [self._pair(i, j) for i, j in combinations(self.plain.tree.order.tolist(), 2)]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Agreement: {len(self.metrics)} metrics, {len(self.plain.groups)} clusters>"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return self.markdown()
+
+    def _pair(self, i: int, j: int) -> dict[str, Any]:
+        first, second = (self.plain.names[place] for place in (i, j))
+        rest = UNKNOWN
+        if self.without_length is not None and {first, second} <= set(self.without_length.names):
+            rest = self.without_length.estimate(*map(self.without_length.names.index, (first, second)))
+        return {
+            "first": first,
+            "second": second,
+            **self.plain.estimate(i, j).numbers,
+            "distance": float(self.plain.distances[i, j]),
+            **{f"without_length_{name}": value for name, value in rest.numbers.items()},
+        }
+
+    def _grids(self) -> dict[str, list[list[str]]]:
+        """The clusters as texts with a head row, by what stands above; when length is held, what is new."""
+        grids = {f"Clusters at distance {self.settings.cut:g}:": _grid(self.plain.groups)}
+        rest = self.without_length
+        if rest is not None:
+            before = {frozenset(one.metrics) & set(rest.names) for one in self.plain.groups}
+            new = [one for one in rest.groups if frozenset(one.metrics) not in before]
+            told = f"With {printable(self.settings.length)} held constant {len(rest.groups) - len(new)} of "
+            told += f"{len(rest.groups)} clusters are the same{'; these are others:' if new else '.'}"
+            grids[told] = _grid(new) if new else []
+        return grids
+
+
+def _grid(groups: Sequence[Group]) -> list[list[str]]:
+    return [["mean r", "weakest", "stability", "just so", "cluster"], *map(_row, groups)]
+
+
+def _row(one: Group) -> list[str]:
+    names = ", ".join(map(printable, one.metrics))
+    exact = f"{100 * one.stability.exact:.0f} %"
+    return [str(one.r), short(one.weakest), short(one.stability.jaccard), exact, names]
+
+
+def _picture(view: View, cut: float) -> str:
+    """The coefficients as shades, the metrics, and how they come together."""
+    shades, tree = view.heatmap(), drawing(view.tree, cut)
+    columns = (
+        ["r", *shades],
+        ["metric", *map(printable, view.order)],
+        [f"distance 1 - r, cut at {cut:g}", *tree],
+    )
+    return aligned(columns)
+
+
+def _told(view: View) -> dict[str, Any]:
+    """A view for programs."""
+    return {
+        "order": view.order,
+        "clusters": [
+            {"metrics": one.metrics, **one.r.numbers, "weakest": one.weakest, **one.stability._asdict()}
+            for one in view.groups
+        ],
+        "merges": view.merges(),
+    }
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """With nothing in place of what is undefined."""
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

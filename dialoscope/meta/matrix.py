@@ -1,0 +1,89 @@
+"""Coefficients of columns with each other, with the same in every bootstrap draw."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.coefficients import short
+from dialoscope.meta.bootstrap import interval
+from dialoscope.tally import Floats
+
+_NOTHING_LEFT = 1e-12
+"""A column that shares all but this of its variance with what is held constant is the same thing."""
+
+
+class Estimate(NamedTuple):
+    """A coefficient and its interval; NaN where it is undefined."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        ends = "" if math.isnan(self.low) else f" [{short(self.low)}, {short(self.high)}]"
+        return short(self.value) + ends
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """By their names, for programs."""
+        return {"r": self.value, "low": self.low, "high": self.high}
+
+
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Every column with every other."""
+
+    r: Floats
+    """(columns, columns)"""
+    drawn: Floats
+    """(draws, columns, columns)"""
+    confidence: float
+
+    def estimate(self, i: int, j: int) -> Estimate:
+        """How two columns go together."""
+        return self.mean([(i, j)])
+
+    def mean(self, pairs: Sequence[tuple[int, int]]) -> Estimate:
+        """How pairs of columns go together on the whole; pairs without a coefficient do not count."""
+        rows, columns = ([pair[side] for pair in pairs] for side in (0, 1))
+        values = self.r[rows, columns]
+        known = ~np.isnan(values)
+        if not known.any():
+            return UNKNOWN
+        drawn = self.drawn[:, rows, columns][:, known]
+        counted = ~np.isnan(drawn)  # a pair that is undefined in a draw is missing from that draw alone
+        means = np.where(counted, drawn, 0).sum(axis=1) / np.where(
+            counted.any(axis=1), counted.sum(axis=1), np.nan
+        )
+        low, high = interval(means, self.confidence)
+        return Estimate(float(values[known].mean()), float(low), float(high))
+
+    def take(self, places: Sequence[int]) -> "Matrix":
+        """Of some of the columns."""
+        chosen = np.ix_(places, places)
+        return Matrix(self.r[chosen], self.drawn[:, chosen[0], chosen[1]], self.confidence)
+
+    def turned(self, signs: Floats) -> "Matrix":
+        """With the columns of sign -1 turned over."""
+        both = signs[:, None] * signs
+        return Matrix(self.r * both, self.drawn * both, self.confidence)
+
+    def without(self, place: int) -> "Matrix":
+        """With one column held constant; NaN for that column and its like."""
+        return Matrix(partial(self.r, place), partial(self.drawn, place), self.confidence)
+
+
+def partial(r: Floats, of: int) -> Floats:
+    """Correlations when one column is held constant, from a matrix of them or a stack of matrices."""
+    with_it = r[..., :, of]
+    rest = 1 - with_it**2
+    rest = np.sqrt(np.where(rest > _NOTHING_LEFT, rest, np.nan))
+    shared = with_it[..., :, None] * with_it[..., None, :]
+    found = (r - shared) / (rest[..., :, None] * rest[..., None, :])
+    return np.clip(found, -1, 1)  # columns with different gaps need not fit together

@@ -1,0 +1,296 @@
+"""Agreement of metrics: planted clusters are found, and what must not show does not."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dialoscope as ds
+from dialoscope.coefficients import measure
+from dialoscope.errors import DialoscopeError
+from dialoscope.results import Ratings
+from dialoscope.results.scores import Scores
+
+CONTEXTS, SYSTEMS = 60, 3
+REPLIES = CONTEXTS * SYSTEMS
+PLANTED = ("a1", "a2", "a3", "b1", "b2", "alone")
+
+
+def examples(order=range(REPLIES)):
+    lengths = np.random.default_rng(5).integers(3, 20, REPLIES)
+    return [
+        ds.Example(
+            f"c{n // SYSTEMS}",
+            f"s{n % SYSTEMS}",
+            " ".join(["word"] * lengths[n]),
+            (f"context {n // SYSTEMS}",),
+        )
+        for n in order
+    ]
+
+
+def planted(seed=1):
+    """Three columns that share something, two that share something else, and one by itself."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, REPLIES, 1))
+    noise = rng.normal(size=(REPLIES, 6))
+    return np.concatenate([2 * a + noise[:, :3], 2 * b + noise[:, 3:5], noise[:, 5:]], axis=1)
+
+
+def ratings(values, aspect="overall"):
+    return Ratings(
+        np.arange(len(values)), (aspect,) * len(values), ("r",) * len(values), np.asarray(values, float)
+    )
+
+
+@pytest.fixture(scope="module")
+def run():
+    return ds.evaluate(examples(), ["words"])
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    return ds.agree(run, scores=Scores(PLANTED, planted()), draws=200)
+
+
+def groups(view):
+    return {frozenset(one.metrics) for one in view.groups}
+
+
+def test_planted_clusters_are_found_and_stable(found):
+    assert groups(found.plain) == {
+        frozenset({"a1", "a2", "a3"}),
+        frozenset({"b1", "b2"}),
+        frozenset({"alone"}),
+        frozenset({"words"}),
+    }
+    assert all(one.stability == (1, 1) for one in found.plain.groups)
+    (three,) = (one for one in found.plain.groups if len(one.metrics) == 3)
+    assert three.weakest <= three.r.value
+    assert three.r.low < three.r.value < three.r.high
+    assert three.r.value == pytest.approx(0.8, abs=0.06)  # 4 / 5 of the variance is shared
+
+
+def test_clusters_of_noise_are_not_stable(run):
+    noise = np.random.default_rng(9).normal(size=(REPLIES, 8))
+    names = tuple(f"n{place}" for place in range(8))
+    few = ds.agree(run, scores=Scores(names, noise), draws=200, cut=0.98, length=None)
+    clusters = [one for one in few.plain.groups if len(one.metrics) > 1]
+    assert clusters
+    assert all(one.stability.jaccard < 0.75 and one.stability.exact < 0.5 for one in clusters)
+    assert any(one.kind == "unstable" for one in few.advice)
+
+
+def test_coefficients_are_those_of_pairs_where_both_have_a_value(run):
+    values = planted()
+    values[:20, 0] = np.nan
+    values[10:50, 3] = np.nan
+    for name in ("pearson", "spearman"):
+        view = ds.agree(run, scores=Scores(PLANTED, values), coefficient=name, draws=20).plain
+        i, j = view.names.index("a1"), view.names.index("b1")
+        assert view.r[i, j] == view.r[j, i] == measure(name, values[:, 0], values[:, 3]).value
+
+
+def test_the_order_of_replies_and_metrics_does_not_show(found):
+    order = np.random.default_rng(0).permutation(REPLIES)
+    columns = [4, 1, 5, 0, 3, 2]
+    mixed = ds.evaluate(examples(order), ["words"])
+    again = ds.agree(
+        mixed,
+        scores=Scores(tuple(PLANTED[place] for place in columns), planted()[order][:, columns]),
+        draws=200,
+    )
+    assert again.plain.names == found.plain.names
+    assert again.plain.order == found.plain.order
+    assert again.plain.r == pytest.approx(found.plain.r, abs=1e-12)
+    assert groups(again.plain) == groups(found.plain)
+    assert [one.kind for one in again.advice] == [one.kind for one in found.advice]
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(run, found):
+    scores = Scores(PLANTED, planted())
+    assert ds.agree(run, scores=scores, draws=200).json() == found.json()
+    assert ds.agree(run, scores=scores, draws=200, seed=0).json() == found.json()
+    assert ds.agree(run, scores=scores, draws=200, seed=1).json() != found.json()
+
+
+def test_a_double_is_at_distance_0_and_one_of_the_two_is_enough(run):
+    values = planted()
+    doubled = Scores((*PLANTED, "again"), np.column_stack([values, values[:, 5]]))
+    agreement = ds.agree(run, scores=doubled, draws=50)
+    merge = agreement.plain.merges()[0]
+    assert (merge["left"] + merge["right"], merge["distance"], merge["found"]) == (
+        ["again", "alone"],
+        0,
+        1,
+    ) or (merge["right"] + merge["left"] == ["again", "alone"])
+    assert "One is enough of again and alone (1 [1, 1])." in [one.sentence for one in agreement.advice]
+
+
+def test_what_length_alone_brings_together_falls_apart_without_it(run):
+    length = run.values("words")
+    rng = np.random.default_rng(4)
+    scores = np.column_stack([length + rng.normal(size=REPLIES) for _ in range(3)])
+    agreement = ds.agree(run, scores=Scores(("x", "y", "z"), scores), draws=100)
+    assert groups(agreement.plain) == {frozenset({"words", "x", "y", "z"})}
+    assert groups(agreement.without_length) == {frozenset({"x"}), frozenset({"y"}), frozenset({"z"})}
+    sentences = [one.sentence for one in agreement.advice if one.kind == "length"]
+    assert any(
+        sentence.startswith("It is length that words, x, y, z have in common") for sentence in sentences
+    )
+    assert any(sentence.startswith("Read words beside x") for sentence in sentences)
+
+
+def test_a_metric_that_is_length_has_nothing_left_without_it(run):
+    length = run.values("words")
+    other = np.random.default_rng(4).normal(size=(REPLIES, 2))
+    scores = Scores(("same", "p", "q"), np.column_stack([3 * length - 2, other]))
+    agreement = ds.agree(run, scores=scores, draws=50)
+    assert agreement.without_length.names == ("p", "q")
+    pair = next(row for row in agreement.rows() if {row["first"], row["second"]} == {"same", "p"})
+    assert math.isnan(pair["without_length_r"])
+
+
+def test_lower_is_better_is_turned_over_for_clusters_and_the_sign_is_kept_in_the_matrix():
+    replies = [
+        ds.Example(f"c{n}", "s", f"one two {'one ' * (n % 5)} {'three four five' if n % 3 else ''}")
+        for n in range(40)
+    ]
+    view = ds.agree(ds.evaluate(replies, ["distinct-1", "repetition-1", "words"]), draws=50).plain
+    i, j = view.names.index("distinct-1"), view.names.index("repetition-1")
+    assert view.r[i, j] == pytest.approx(-1)
+    assert view.distances[i, j] == pytest.approx(0)
+    assert frozenset({"distinct-1", "repetition-1"}) in {
+        frozenset(one.metrics) & {"distinct-1", "repetition-1"} for one in view.groups
+    }
+
+
+def test_what_cannot_be_compared_is_left_out_by_name_and_reason(run):
+    values = planted()
+    values[:, 0] = 7
+    values[: REPLIES // 2 + 1, 1] = np.nan
+    values[3, 2] = np.inf
+    agreement = ds.agree(run, scores=Scores(PLANTED, values), draws=20)
+    assert {one.metric: one.why for one in agreement.left_out} == {
+        "a1": "7 for every reply",
+        "a2": "undefined for 91 of 180 replies",
+        "a3": "infinite for some replies",
+    }
+    assert "Left out: a1 (7 for every reply)." in agreement.notes
+    with_system = ds.agree(ds.evaluate(examples(), ["words", "self-bleu-2", "distinct-1"]), draws=20)
+    assert [(one.metric, one.why) for one in with_system.left_out] == [
+        ("self-bleu-2", "a value for a system and none for a reply")
+    ]
+
+
+def test_ratings_may_be_given_beside_the_run(run):
+    values = planted()
+    agreement = ds.agree(
+        run, scores=Scores(PLANTED, values), ratings=ratings(values[:, 5], "Overall"), draws=50
+    )
+    assert agreement.settings.aspect == "Overall"
+    about = {one.metric: one.people.value for one in agreement.metrics}
+    assert about["alone"] == pytest.approx(1)
+    assert about["a1"] == pytest.approx(measure("pearson", values[:, 0], values[:, 5]).value)
+
+
+def test_several_aspects_count_together_unless_one_is_overall_or_named(run):
+    values = planted()
+    two = [ratings(values[:, place], name) for place, name in ((0, "fluency"), (3, "Coherence"))]
+    both = Ratings(
+        np.concatenate([one.reply for one in two]),
+        two[0].aspect + two[1].aspect,
+        two[0].rater + two[1].rater,
+        np.concatenate([one.value for one in two]),
+    )
+    scores = Scores(PLANTED, values)
+    assert (
+        ds.agree(run, scores=scores, ratings=both, draws=20).settings.aspect
+        == "the mean of Coherence, fluency"
+    )
+    named = ds.agree(run, scores=scores, ratings=both, aspect="coherence", draws=20)
+    assert named.settings.aspect == "Coherence"
+    with pytest.raises(DialoscopeError, match=r"Nobody rated 'flow'.*what was rated: fluency, Coherence"):
+        ds.agree(run, scores=scores, ratings=both, aspect="flow", draws=20)
+
+
+def test_ratings_that_do_not_vary_say_nothing(run):
+    agreement = ds.agree(
+        run, scores=Scores(PLANTED, planted()), ratings=ratings(np.full(REPLIES, 3)), draws=20
+    )
+    assert agreement.settings.aspect == ""
+    assert "overall is rated the same everywhere, or hardly at all, and says nothing." in agreement.notes
+    assert agreement.advice[0].sentence.startswith("Nobody rated these replies")
+
+
+def test_without_a_metric_of_length_nothing_is_held_constant():
+    replies = ds.evaluate(examples(), ["distinct-1", "entropy-1"])
+    agreement = ds.agree(replies, draws=20)
+    assert agreement.without_length is None
+    assert "Length was not held constant." in agreement.notes
+    assert ds.agree(replies, length="entropy-1", draws=20).settings.length == "entropy-1"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coefficient": "kendall"}, "The coefficient is 'kendall'; it must be one of: pearson, spearman."),
+        ({"cut": 3}, "The cut is 3; it must be a distance 1 - r, from 0 to 2."),
+        ({"draws": 0}, "draws be at least 1"),
+        ({"confidence": 1}, "confidence must lie between 0 and 1"),
+        (
+            {"length": "size"},
+            "This run has no size to hold constant; it has: a1, a2, a3, alone, b1, b2, words.",
+        ),
+        (
+            {"scores": Scores(("x",), np.full((REPLIES, 1), 2.0))},
+            "this run has 1 that can be compared. x is left out",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said(run, options, message):
+    with pytest.raises(DialoscopeError) as refused:
+        ds.agree(run, **{"scores": Scores(PLANTED, planted()), **options})
+    assert message in str(refused.value)
+
+
+def test_a_length_that_does_not_vary_cannot_be_held_constant():
+    replies = [replace(one, response="two words") for one in examples()]
+    result = ds.evaluate(replies, ["words"])
+    with pytest.raises(DialoscopeError, match=r"words cannot be held constant \(2 for every reply\)"):
+        ds.agree(result, scores=Scores(PLANTED, planted()))
+    assert ds.agree(result, scores=Scores(PLANTED, planted()), length=None, draws=20).without_length is None
+
+
+def test_json_holds_everything_and_no_nan(found):
+    told = json.loads(found.json(), parse_constant=pytest.fail)
+    assert told["coefficient"] == "pearson"
+    assert len(told["pairs"]) == 7 * 6 / 2
+    assert {pair["first"] for pair in told["pairs"]} < set(told["order"])
+    assert [sorted(one["metrics"]) for one in told["clusters"] if len(one["metrics"]) == 3] == [
+        ["a1", "a2", "a3"]
+    ]
+    assert told["clusters"][0].keys() == {"metrics", "r", "low", "high", "weakest", "jaccard", "exact"}
+    assert len(told["merges"]) == 6
+    assert len(told["without_length"]["merges"]) == 5
+    assert {one["kind"] for one in told["advice"]} >= {"report"}
+    single = next(one for one in told["clusters"] if len(one["metrics"]) == 1)
+    assert (single["r"], single["weakest"], single["exact"]) == (None, None, 1)
+
+
+def test_hostile_names_are_shown_and_not_obeyed(run):
+    scores = Scores(("\x1b[2J", "<b>|x", "{}"), planted()[:, [0, 1, 5]])
+    agreement = ds.agree(run, scores=scores, ratings=ratings(planted()[:, 5], "{0}\x07"), draws=20)
+    for text in (agreement.text(), agreement.markdown()):
+        assert not {"\x1b", "\x07"} & set(text)
+    assert "\\x1b[2J" in agreement.text()
+    assert "&lt;b&gt;\\|x" in agreement.markdown()
+    assert "{0}\\x07" in agreement.advice[0].sentence
+
+
+def test_a_notebook_and_a_console_show_it(found):
+    assert repr(found) == "<Agreement: 7 metrics, 4 clusters>"
+    assert found._repr_markdown_() == found.markdown()
+    assert str(found) == found.text() == found.printed()
