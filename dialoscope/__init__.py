@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dialoscope.learn.ruber import train_ruber
     from dialoscope.meta.agree import agree
     from dialoscope.meta.agreement import Agreement
+    from dialoscope.meta.compare import compare
+    from dialoscope.meta.comparisons import Comparisons
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -90,6 +92,7 @@ _HOMES = {
     "Checkpoint": "learn",
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
+    "Comparisons": "meta.comparisons",
     "Contexts": "data.contexts",
     "Composite": "metrics.composite",
     "CompositeRecipe": "learn.composite",
@@ -148,6 +151,7 @@ _HOMES = {
     "agree": "meta.agree",
     "audit": "auditing",
     "augment": "augmentation",
+    "compare": "meta.compare",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
@@ -182,6 +186,7 @@ __all__ = [
     "Checkpoint",
     "Coherence",
     "CommandSystem",
+    "Comparisons",
     "Composite",
     "CompositeRecipe",
     "Contexts",
@@ -241,6 +246,7 @@ __all__ = [
     "agree",
     "audit",
     "augment",
+    "compare",
     "doctor",
     "evaluate",
     "lint",

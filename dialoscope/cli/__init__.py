@@ -14,6 +14,7 @@ from dialoscope.cli.agree import agree
 from dialoscope.cli.assets import assets
 from dialoscope.cli.audit import audit
 from dialoscope.cli.augment import augment
+from dialoscope.cli.compare import compare
 from dialoscope.cli.doctor import doctor
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (score, show, agree, verify, respond, audit, augment, lint, metrics, doctor):
+for verb in (score, show, agree, compare, verify, respond, audit, augment, lint, metrics, doctor):
     app.command()(verb)
 app.add_typer(assets, name="assets")
 app.add_typer(train, name="train", help="Train models, which the metrics then use.")
