@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dialoscope.meta.agreement import Agreement
     from dialoscope.meta.compare import compare
     from dialoscope.meta.comparisons import Comparisons
+    from dialoscope.meta.rater_report import Raters
+    from dialoscope.meta.raters import raters
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -124,6 +126,7 @@ _HOMES = {
     "Pmi": "metrics.pmi",
     "PoolMetric": "metrics",
     "Prd": "metrics.prd",
+    "Raters": "meta.rater_report",
     "Rating": "records",
     "RecordedSystem": "systems.recorded",
     "Relatedness": "metrics.relatedness",
@@ -156,6 +159,7 @@ _HOMES = {
     "evaluate": "scoring",
     "lint": "data",
     "metric": "metrics",
+    "raters": "meta.raters",
     "read": "data",
     "read_contexts": "data.contexts",
     "read_ratings": "data.rating_files",
@@ -218,6 +222,7 @@ __all__ = [
     "Pmi",
     "PoolMetric",
     "Prd",
+    "Raters",
     "Rating",
     "RecordedSystem",
     "Relatedness",
@@ -251,6 +256,7 @@ __all__ = [
     "evaluate",
     "lint",
     "metric",
+    "raters",
     "read",
     "read_contexts",
     "read_ratings",

@@ -18,6 +18,7 @@ from dialoscope.cli.compare import compare
 from dialoscope.cli.doctor import doctor
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
+from dialoscope.cli.raters import raters
 from dialoscope.cli.respond import respond
 from dialoscope.cli.score import score
 from dialoscope.cli.show import show
@@ -36,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (score, show, agree, compare, verify, respond, audit, augment, lint, metrics, doctor):
+for verb in (score, show, raters, agree, compare, verify, respond, audit, augment, lint, metrics, doctor):
     app.command()(verb)
 app.add_typer(assets, name="assets")
 app.add_typer(train, name="train", help="Train models, which the metrics then use.")

@@ -27,6 +27,12 @@ USUAL_SCALES = ((0.0, 1.0), (1.0, 3.0), (1.0, 5.0), (1.0, 7.0), (0.0, 10.0), (0.
 """The lowest and highest ratings that people are mostly offered, the narrowest first."""
 _SCALE_SHARE = 0.99
 
+
+def usual_scale(low: float, high: float) -> tuple[float, float] | None:
+    """The first usual scale that holds all ratings, which run from `low` to `high`."""
+    return next((ends for ends in USUAL_SCALES if ends[0] <= low and high <= ends[1]), None)
+
+
 _PUNCTUATED = re.compile(r"[,.'’]|-[lr][rsc]b-", re.IGNORECASE)
 
 # Only marks no language puts a space before; French has one before ! ? : and ;

@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.data import ReadLog, Row, read
 from dialoscope.data.canonical import canonical
-from dialoscope.data.lint import USUAL_SCALES
+from dialoscope.data.lint import usual_scale
 from dialoscope.errors import TrainingError
 from dialoscope.learn.corpus import hash_of, words_of
 from dialoscope.printable import printable
@@ -137,9 +137,7 @@ def _scales(rated: Sequence[_Rated], told: Scales) -> Scales:
     for aspect in dict.fromkeys(one.aspect for one in rated):
         values = [value for one in rated if one.aspect == aspect for value in one.values]
         low, high = min(values), max(values)
-        usual = told.get(aspect) or next(
-            (ends for ends in USUAL_SCALES if ends[0] <= low and high <= ends[1]), None
-        )
+        usual = told.get(aspect) or usual_scale(low, high)
         if usual is None or not (usual[0] <= low <= high <= usual[1] > usual[0]):
             raise TrainingError(
                 f"Ratings of '{printable(aspect)}' run from {low:g} to {high:g}, "

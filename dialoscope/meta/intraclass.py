@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialoscope.coefficients import FEWEST
 from dialoscope.meta.reliability import Estimate
 from dialoscope.results.ratings import Judgements
 from dialoscope.tally import Floats, Ints
@@ -127,7 +128,8 @@ def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
     """ICC(2,1) and ICC(2,k): the same raters throughout, who stand for raters in general."""
     panel = Panel.of(said)
     if panel is None:
-        nothing = Estimate.undefined("not every rater rated every reply")
+        alone = len(said.raters) < 2
+        nothing = Estimate.undefined("there is one rater" if alone else "not every rater rated every reply")
         return nothing, nothing
     n, k, rows, columns, residual = panel
     spread = rows + (k - 1) * residual + k * (columns - residual) / n
@@ -231,8 +233,9 @@ def ceiling(said: Judgements, groups: Ints | None = None, confidence: float = CO
         many = np.bincount(group)
         means, leaning = (np.bincount(group, one) / many for one in (means, leaning))
         shares = np.bincount(group, shares) / many**2
-    if len(means) < 2:
-        return Estimate.undefined("there is one system", len(means))
+    if len(means) < FEWEST:
+        few = f"{len(means)} {'replies' if groups is None else 'systems'} were rated, and {FEWEST} are needed"
+        return Estimate.undefined(few, len(means))
     spread = float(means.var(ddof=1))
     error = noise.within.noise * float(shares.mean()) + float(leaning.var(ddof=1))
     if spread <= error:

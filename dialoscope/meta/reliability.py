@@ -57,8 +57,14 @@ def leave_one_out(said: Judgements) -> tuple[Alone, ...]:
 
 def _alone(rater: str, given: Floats, others: Floats) -> Alone:
     pearson, spearman = (measure(name, given, others) for name in ("pearson", "spearman"))
-    variance = float(given.var(ddof=1)) if len(given) > 1 else math.nan
-    return Alone(rater, len(given), float(given.mean()), variance, pearson, spearman)
+    return Alone(rater, len(given), float(given.mean()), variance(given), pearson, spearman)
+
+
+def variance(values: Floats) -> float:
+    """Of a sample; exactly 0 where all values are the same, undefined of fewer than two."""
+    if len(values) < 2:
+        return math.nan
+    return float(values.var(ddof=1)) if values.min() < values.max() else 0.0
 
 
 def _rows_of_each(codes: Ints, count: int) -> Iterator[Ints]:

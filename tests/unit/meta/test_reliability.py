@@ -223,7 +223,9 @@ def test_what_cannot_be_said_is_undefined_and_says_why():
     noise = judged([[1, 5], [5, 1], [3, 3]])
     assert math.isnan(ceiling(noise).value)
     assert ceiling(noise).why.startswith("the means differ no more")
-    assert ceiling(judged(SHROUT_FLEISS), np.zeros(6, np.int64)).why == "there is one system"
+    assert ceiling(judged(SHROUT_FLEISS), np.arange(6) % 2).why == "2 systems were rated, and 3 are needed"
+    assert ceiling(judged([[1, 2], [4, 5]])).why == "2 replies were rated, and 3 are needed"
+    assert two_way(once)[0].why == "there is one rater"
 
 
 def test_raters_of_one_mind_agree_wholly():

@@ -1,0 +1,147 @@
+"""What people said of the replies, and how far they can be relied on."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from dialoscope.coefficients import measure
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.aspects import Resampling, pairs
+from dialoscope.meta.bootstrap import Clusters
+from dialoscope.meta.intraclass import CONFIDENCE, OneWay, ceiling, one_way, two_way
+from dialoscope.meta.outliers import Outlier, outliers
+from dialoscope.meta.rater_report import Aspect, Raters, Without
+from dialoscope.meta.reliability import LEVELS, Alone, Estimate, alpha, leave_one_out, variance
+from dialoscope.printable import printable
+from dialoscope.records import Rating
+from dialoscope.results import Ratings, Result
+from dialoscope.results.ratings import Judgements
+from dialoscope.results.resampling import Draws
+from dialoscope.results.scaling import normalised
+from dialoscope.tally import Ints
+
+DRAWS = 1000
+
+
+def raters(
+    result: Result,
+    ratings: Ratings | Iterable[Rating] | None = None,
+    *,
+    aspect: str | Sequence[str] | None = None,
+    normalise: str | None = None,
+    scales: Mapping[str, tuple[float, float]] | None = None,
+    confidence: float = CONFIDENCE,
+    draws: int = DRAWS,
+    seed: int | None = None,
+) -> Raters:
+    """How far the raters of a run's replies agree, who of them does not, and how the aspects go together.
+
+    Args:
+        result: The run, for its ratings and for which replies are to one context.
+        ratings: What people said, in place of the ratings in the run.
+        aspect: What to look at, if not at everything that was rated.
+        normalise: Put ratings on 0 to 1, by the "scale" of the aspect or by each "rater"'s own range.
+        scales: The lowest and highest rating of an aspect; the usual scale that holds all, if not named.
+        confidence: How much an interval should hold.
+        draws: How often to resample contexts, for intervals of correlations between aspects.
+        seed: For the draws; the run's own if not named.
+    """
+    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    if normalise is not None or scales:
+        said = normalised(said, normalise or "scale", scales)
+    wanted = _wanted(said, aspect)
+    seed = result.provenance.seed if seed is None else seed
+    how = Resampling(Clusters.of(result.replies.item, seed), Draws(draws, seed), confidence)
+    means = {name: said.means(name, len(result.replies)) for name in wanted}
+    found = tuple(_aspect(said, name, result.replies.system, confidence) for name in wanted)
+    return Raters(found, pairs(means, how), said.notes, confidence)
+
+
+def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
+    if not len(said):
+        raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
+    names = [aspect] if isinstance(aspect, str) else list(aspect or said.aspects)
+    return list(dict.fromkeys(map(said.named, names)))
+
+
+def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspect:
+    given = said.of_aspect(name)
+    if not len(given.value):
+        raise DialoscopeError(f"Of '{printable(name)}' there are ratings, but none with a value.")
+    each = leave_one_out(given)
+    per_reply = np.bincount(given.reply)
+    per_reply = per_reply[per_reply > 0]
+    are_places = _are_places(given, per_reply)
+    odd = () if are_places else outliers(each)
+    return Aspect(
+        name,
+        replies=len(per_reply),
+        ratings=len(given.value),
+        missing=given.missing,
+        fewest=int(per_reply.min()),
+        most=int(per_reply.max()),
+        are_places=are_places,
+        numbers=_numbers(given, each, systems, confidence),
+        each=each,
+        outliers=odd,
+        without=_without(said, name, odd, systems, confidence),
+    )
+
+
+def _are_places(given: Judgements, per_reply: Ints) -> bool:
+    """Whether raters are places in lists of different lengths, and so no persons."""
+    numbered = given.raters == tuple(map(str, range(1, len(given.raters) + 1)))
+    return numbered and not given.missing and bool(per_reply.min() < per_reply.max())
+
+
+def _numbers(
+    given: Judgements, each: Sequence[Alone], systems: Ints, confidence: float
+) -> dict[str, Estimate]:
+    """Everything that is said of an aspect, by name."""
+    single, mean = one_way(given, confidence)
+    of_one, of_mean = two_way(given, confidence)
+    n, spread, within = len(given.value), variance(given.value), OneWay.of(given).within
+    return {
+        "mean": Estimate(float(given.value.mean()), n=n),
+        "variance": Estimate(spread, n=n, why="there is one rating" if n < 2 else ""),
+        "variance within replies": Estimate(
+            within.noise, n=within.freedom, why="" if within.freedom else "no reply has two ratings"
+        ),
+        **_summary("pearson", each),
+        **_summary("spearman", each),
+        **{f"alpha {level}": alpha(given, level) for level in LEVELS},
+        "ICC(1,1)": single,
+        "ICC(1,k)": mean,
+        "ICC(2,1)": of_one,
+        "ICC(2,k)": of_mean,
+        "ceiling of replies": ceiling(given, confidence=confidence),
+        "ceiling of systems": ceiling(given, systems, confidence),
+    }
+
+
+def _summary(name: str, each: Sequence[Alone]) -> dict[str, Estimate]:
+    """Over raters, each against the mean of the others: the mean and the most."""
+    found = [getattr(one, name) for one in each]
+    values = [one.value for one in found if not math.isnan(one.value)]
+    if not values:
+        why = "of no rater it is defined" if any(one.n for one in found) else "no reply has two ratings"
+        return {f"{name} {which}": Estimate.undefined(why) for which in ("mean", "max")}
+    mean, most = sum(values) / len(values), max(values)
+    return {
+        f"{name} mean": Estimate(mean, n=len(values)),
+        f"{name} max": Estimate(most, n=len(values)),
+    }
+
+
+def _without(
+    said: Ratings, name: str, odd: Sequence[Outlier], systems: Ints, confidence: float
+) -> Without | None:
+    """The aspect without those who stand out; nothing where that leaves nobody to compare."""
+    raters = [one.rater for one in odd]
+    rest = said.without(raters, name).of_aspect(name)
+    if not odd or len(rest.raters) < 2:
+        return None
+    with_all, with_rest = (one.means(name, len(systems)) for one in (said, said.without(raters, name)))
+    numbers = _numbers(rest, leave_one_out(rest), systems, confidence)
+    return Without(numbers, measure("pearson", with_all, with_rest))

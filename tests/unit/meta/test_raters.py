@@ -1,0 +1,224 @@
+"""The report on raters: what it says of panels, of lists, of outliers and of aspects."""
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dialoscope as ds
+from dialoscope.meta.outliers import outliers
+from dialoscope.meta.reliability import leave_one_out
+from dialoscope.results import Ratings
+from dialoscope.results.scaling import normalised
+
+REPLIES = 40
+
+
+def run(grids, names=None):
+    """A run of two systems with a grid of ratings (replies, raters) for each aspect; NaN: not rated."""
+    examples, ratings = [], []
+    for place in range(REPLIES):
+        name, system = f"q{place // 2}", "ab"[place % 2]
+        examples.append(ds.Example(name, system, f"reply {place}", ("hello",)))
+        for aspect, grid in grids.items():
+            for rater, value in enumerate(grid[place]):
+                if not math.isnan(value):
+                    whose = names[rater] if names else str(rater + 1)
+                    ratings.append(ds.Rating(name, system, aspect, whose, float(value)))
+    from dialoscope.data import Replies
+
+    return ds.evaluate(Replies.of(examples, ratings), ["words"])
+
+
+def grid(raters=5, noise=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    true = rng.standard_normal(REPLIES)
+    return np.clip(np.round(3 + true[:, None] + noise * rng.standard_normal((REPLIES, raters))), 1, 5)
+
+
+@pytest.fixture(scope="module")
+def odd():
+    """A panel of six of whom the third rolls dice and the fifth always says 4."""
+    panel = grid(6)
+    panel[:, 2] = np.random.default_rng(9).integers(1, 6, REPLIES)
+    panel[:, 4] = 4
+    return run({"sense": panel}, ("ann", "bob", "dice", "eve", "same", "zoe"))
+
+
+def test_who_rolls_dice_or_always_says_the_same_is_found(odd):
+    found = ds.raters(odd)["sense"]
+    assert [(one.rater, one.why.split(" ")[0]) for one in found.outliers] == [
+        ("dice", "correlation"),
+        ("same", "always"),
+    ]
+    assert found.without is not None
+    assert found.without.numbers["pearson mean"].value > found.numbers["pearson mean"].value
+    assert found.without.numbers["ICC(2,k)"].value > found.numbers["ICC(2,k)"].value
+    assert 0.9 < found.without.means.value < 1
+
+
+def test_raters_as_good_as_each_other_are_left_alone():
+    assert ds.raters(run({"sense": grid(8)}))["sense"].outliers == ()
+    careless = leave_one_out(
+        Ratings.of_aspect(run({"x": np.random.default_rng(0).random((40, 8))}).ratings, "x")
+    )
+    assert outliers(careless) == (), "where nobody agrees with anybody, nobody stands out"
+
+
+def test_too_few_ratings_judge_nobody():
+    panel = grid(4)
+    panel[:, 3] = math.nan
+    panel[:5, 3] = [5, 1, 5, 1, 5]
+    assert ds.raters(run({"sense": panel}, ("a", "b", "c", "d")))["sense"].outliers == ()
+
+
+def test_lists_of_different_lengths_have_places_and_no_persons():
+    panel = grid(5)
+    panel[::3, 4] = math.nan
+    found = ds.raters(run({"sense": panel}))
+    assert found["sense"].are_places
+    assert math.isnan(found["sense"].numbers["ICC(2,1)"].value)
+    assert not math.isnan(found["sense"].numbers["ICC(1,1)"].value)
+    assert "replies have 4 to 5 of them, so a number is a place in a list and no person" in found.text()
+    named = ds.raters(run({"sense": panel}, tuple("abcde")))
+    assert not named["sense"].are_places
+
+
+def test_a_rater_who_gave_none_is_counted_as_missing():
+    result = run({"sense": grid(3)})
+    records = [
+        ds.Rating(result.replies.ids[row], "ab"[row % 2], "sense", rater, value)
+        for row in range(REPLIES)
+        for rater, value in (("1", float(row % 5)), ("2", None if row == 3 else float(row % 4)))
+    ]
+    found = ds.raters(result, records)["sense"]
+    assert (found.replies, found.ratings, found.missing, found.fewest, found.most) == (40, 79, 1, 1, 2)
+    assert not found.are_places, "a list with a gap in it is a list of persons"
+
+
+def test_aspects_are_correlated_on_the_replies_that_have_both():
+    first, second = grid(3, seed=1), grid(3, seed=2)
+    second[:10] = math.nan
+    found = ds.raters(run({"a": first, "b": second, "c": 6 - first}), draws=200)
+    means = [np.nanmean(one[10:], axis=1) for one in (first, second)]
+    ab, ac, _ = sorted(found.pairs, key=lambda one: sorted((one.first, one.second)))
+    assert ab.pearson.value == pytest.approx(np.corrcoef(*means)[0, 1])
+    assert ({ab.first, ab.second}, ab.pearson.n) == ({"a", "b"}, 30)
+    assert ab.pearson.low < ab.pearson.value < ab.pearson.high
+    assert ac.spearman.value == pytest.approx(-1)
+    assert ds.raters(run({"a": first})).pairs == ()
+
+
+def test_an_aspect_can_be_chosen_and_must_be_there():
+    result = run({"Sense": grid(3), "style": grid(3, seed=1)})
+    assert [one.aspect for one in ds.raters(result, aspect="sense").aspects] == ["Sense"]
+    assert [one.aspect for one in ds.raters(result, aspect=["style", "Sense"]).aspects] == ["style", "Sense"]
+    with pytest.raises(ds.DialoscopeError, match=r"Nobody rated 'stil'.*did you mean 'style'"):
+        ds.raters(result, aspect="stil")
+    with pytest.raises(ds.DialoscopeError, match="Nothing is known of 'x'; there is: Sense, style"):
+        ds.raters(result)["x"]
+    nobody = ds.evaluate([ds.Example("a", "b", "c")], ["words"])
+    with pytest.raises(ds.DialoscopeError, match=r"The run has no ratings; .*--ratings"):
+        ds.raters(nobody)
+
+
+def test_ratings_without_a_value_are_no_ratings():
+    result = run({"sense": grid(3)})
+    records = [ds.Rating("q0", "a", "sense", "ann", None)]
+    with pytest.raises(ds.DialoscopeError, match="Of 'sense' there are ratings, but none with a value"):
+        ds.raters(result, records)
+
+
+def test_ratings_are_normalised_by_the_scale(odd):
+    plain, scaled = ds.raters(odd)["sense"], ds.raters(odd, normalise="scale")
+    assert scaled["sense"].numbers["mean"].value == pytest.approx((plain.numbers["mean"].value - 1) / 4)
+    assert scaled["sense"].numbers["variance"].value == pytest.approx(plain.numbers["variance"].value / 16)
+    for name in ("pearson mean", "alpha interval", "ICC(1,k)", "ceiling of replies"):
+        assert scaled["sense"].numbers[name].value == pytest.approx(plain.numbers[name].value), name
+    assert "Ratings of sense are on 0 to 1, from 1 to 5 (the usual scale that holds them)." in scaled.notes()
+    told = ds.raters(odd, scales={"Sense": (0, 10)})
+    assert told["sense"].numbers["mean"].value == pytest.approx(plain.numbers["mean"].value / 10)
+    assert "from 0 to 10 (as told)" in told.text()
+
+
+def test_ratings_are_normalised_by_each_raters_range(odd):
+    found = normalised(odd.ratings, "rater").of_aspect("sense")
+    for place, name in enumerate(found.raters):
+        own = found.value[found.rater == place]
+        assert (own.min(), own.max()) == (0, 1), name
+    assert "same" not in found.raters
+    assert (
+        "raters who gave one value only count as missing: same." in ds.raters(odd, normalise="rater").text()
+    )
+
+
+def test_a_scale_that_does_not_hold_the_ratings_is_refused(odd):
+    with pytest.raises(
+        ds.DialoscopeError, match=r"run from 1 to 5, off its scale of 1 to 3; .*--scale sense=1-5"
+    ):
+        ds.raters(odd, scales={"sense": (1, 3)})
+    with pytest.raises(ds.DialoscopeError, match="Nobody rated 'x'"):
+        ds.raters(odd, scales={"x": (1, 3)})
+    with pytest.raises(ds.DialoscopeError, match="by scale or by rater, not by 'hand'"):
+        ds.raters(odd, normalise="hand")
+    far = run({"sense": grid(2) - 1000})
+    with pytest.raises(ds.DialoscopeError, match=r"run from -\d+ to -\d+, on no usual scale"):
+        ds.raters(far, normalise="scale")
+
+
+def test_all_forms_hold_the_same_numbers(odd):
+    found = ds.raters(odd)
+    rows, lines = json.loads(found.json()), list(csv.DictReader(io.StringIO(found.csv())))
+    assert len(rows) == len(lines)
+    wanted = found["sense"].numbers["ICC(2,1)"]
+    (row,) = [one for one in rows if one["statistic"] == "ICC(2,1)"]
+    assert (row["value"], row["low"], row["n"]) == (wanted.value, wanted.low, REPLIES)
+    assert f"{wanted.value:.3f} [{wanted.low:.3f}, {wanted.high:.3f}]" in found.text()
+    assert f"| {wanted.value:.3f} [{wanted.low:.3f}, {wanted.high:.3f}] |" in found.markdown()
+    (dice,) = [one for one in rows if one["rater"] == "dice" and one["statistic"] == "pearson"]
+    assert dice["why"].startswith("correlation with the others less than half")
+    (same,) = [one for one in rows if one["rater"] == "same" and one["statistic"] == "pearson"]
+    assert same["value"] is None
+    assert same["why"]
+    (system,) = [one for one in rows if one["statistic"] == "ceiling of systems"]
+    assert (system["value"], system["why"]) == (None, "2 systems were rated, and 3 are needed")
+    assert str(found) == found.text()
+    assert found._repr_markdown_() == found.markdown()
+    assert repr(found) == "<Raters: 1 aspects>"
+
+
+def test_many_raters_and_aspects_keep_the_tables_readable():
+    found = ds.raters(run({f"aspect {place}": grid(25, seed=place) for place in range(6)}), draws=100)
+    text = found.text()
+    assert max(map(len, text.split("\n\n")[0].splitlines())) < 120
+    assert "The first 20 raters are shown (25 of aspect 0" in text
+    assert len(json.loads(found.json())) > 6 * 25 * 4
+
+
+def test_names_from_files_are_made_safe():
+    found = ds.raters(run({"\x1b[2J|x": grid(3)}, ("\x07", "b", "c")))
+    assert not any(mark in found.text() + found.markdown() for mark in "\x1b\x07")
+    assert "\\|x" in found.markdown()
+
+
+def test_nothing_but_the_order_changes_when_replies_and_ratings_come_in_another(odd):
+    rng = np.random.default_rng(3)
+    order = rng.permutation(len(odd.ratings))
+    said = odd.ratings
+    mixed = Ratings(
+        said.reply[order],
+        tuple(said.aspect[row] for row in order),
+        tuple(said.rater[row] for row in order),
+        said.value[order],
+    )
+    ours, theirs = ds.raters(odd).rows(), ds.raters(odd, mixed).rows()
+    assert [{**row, "value": None, "low": None, "high": None} for row in ours] == [
+        {**row, "value": None, "low": None, "high": None} for row in theirs
+    ]
+    for name in ("value", "low", "high"):
+        np.testing.assert_allclose(
+            [row[name] for row in ours], [row[name] for row in theirs], rtol=1e-12, equal_nan=True
+        )
