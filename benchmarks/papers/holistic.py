@@ -23,6 +23,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from fbd import agreement, by_reply, interval, markdown, number, tell, titled
 from published import Agreement
+from raters import PAPER as PAPER_RATERS
+from raters import SETS, Raters, among
 from scipy.stats import rankdata
 
 import dialoscope as ds
@@ -72,17 +74,6 @@ BARS = {
 # What the paper has
 
 
-class Raters(NamedTuple):
-    """How well each rater agrees with the mean of the others: over raters the mean, and the most."""
-
-    pearson_mean: float
-    pearson_max: float
-    spearman_mean: float
-    spearman_max: float
-
-
-SETS = ("none", "WS", "CTG")
-"""Dialogues as they are, with words exchanged through WordNet, and with queries from a generator."""
 RUBER = Agreement(spearman=0.51, pearson=0.47)
 PAPER_COHERENCE = {UNTUNED: Agreement(0.65, 0.59), DIALOG: Agreement(0.76, 0.67)}
 PAPER_FLUENCY = {UNTUNED: Agreement(0.32, 0.43), DIALOG: Agreement(0.81, 0.82)}
@@ -93,13 +84,6 @@ PAPER_DIVERSITY = {
     "baseline": (Agreement(0.32, 0.46), Agreement(0.33, 0.45), Agreement(0.33, 0.43)),
 }
 """For n = 1, 2, 3, with ratings of diversity that nobody else has."""
-PAPER_RATERS = {
-    "coherence": Raters(0.61, 0.91, 0.57, 0.87),
-    "fluency": Raters(0.70, 0.88, 0.70, 0.85),
-    "none": Raters(0.61, 0.75, 0.62, 0.74),
-    "WS": Raters(0.64, 0.80, 0.64, 0.79),
-    "CTG": Raters(0.65, 0.75, 0.66, 0.76),
-}
 
 
 class Rated(NamedTuple):
@@ -353,32 +337,11 @@ def apart_from_length(result: ds.Result, found: Agreeing, aspect: str) -> float:
     return float((both - one * other) / math.sqrt(rest)) if rest > 1e-9 else math.nan
 
 
-def raters(result: ds.Result, aspect: str, rows: np.ndarray) -> Raters:
-    """Each rater against the mean of the others."""
-    ratings, place = result.ratings, {row: at for at, row in enumerate(rows.tolist())}
-    names = sorted(set(ratings.rater))
-    table = np.full((len(rows), len(names)), math.nan)
-    for reply, of, rater, value in zip(
-        ratings.reply.tolist(), ratings.aspect, ratings.rater, ratings.value, strict=True
-    ):
-        if of == aspect and reply in place:
-            table[place[reply], names.index(rater)] = value
-    found = [
-        Agreeing(np.nanmean(np.delete(table, one, axis=1), axis=1), table[:, one]).agreement
-        for one in range(len(names))
-    ]
-    pearson, spearman = [one.pearson for one in found], [one.spearman for one in found]
-    return Raters(float(np.mean(pearson)), max(pearson), float(np.mean(spearman)), max(spearman))
-
-
 def all_raters(study: Study) -> dict[str, Raters]:
     """By the file, or by the set of it."""
-    every = {
-        name: raters(result, name, np.arange(len(result.replies)))
-        for name, result in (("coherence", study.coherence), ("fluency", study.fluency))
-    }
-    rows = {one: study.consistency.rows(one) for one in SETS}
-    return every | {one: raters(study.consistency, "self_consistency", rows[one]) for one in SETS}
+    files = {"coherence": study.coherence, "fluency": study.fluency}
+    every = {name: among(ds.raters(result)[name]) for name, result in files.items()}
+    return every | {one: among(ds.raters(study.consistency, system=one)["self_consistency"]) for one in SETS}
 
 
 def in_set(result: ds.Result, metric: ds.Metric[Any], name: str) -> Agreeing:

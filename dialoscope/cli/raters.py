@@ -17,6 +17,9 @@ RatingsFiles = Annotated[
     ),
 ]
 Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
+Whose = Annotated[
+    str | None, typer.Option("--system", help="Whose replies to look at; everybody's if not named.")
+]
 Normalise = Annotated[
     str | None,
     typer.Option(metavar="scale|rater", help="Put ratings on 0 to 1, by the scale or by each rater's range."),
@@ -35,6 +38,7 @@ def raters(
     map: Map = [],
     format: Format = None,
     aspect: Aspects = [],
+    system: Whose = None,
     normalise: Normalise = None,
     scale: Scale = [],
     confidence: Confidence = 0.95,
@@ -55,6 +59,7 @@ def raters(
         result,
         said,
         aspect=aspect or None,
+        system=system,
         normalise=normalise,
         scales=scales,
         confidence=confidence,

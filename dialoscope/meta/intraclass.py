@@ -13,9 +13,8 @@ import numpy as np
 from dialoscope.coefficients import FEWEST
 from dialoscope.meta.reliability import Estimate
 from dialoscope.results.ratings import Judgements
+from dialoscope.results.result import CONFIDENCE
 from dialoscope.tally import Floats, Ints
-
-CONFIDENCE = 0.95
 
 SAME = "all ratings are the same"
 ONE_EACH = "every reply has one rating, or just the mean of several, so that the raters' noise is unknown"

@@ -176,7 +176,7 @@ class Raters:
     def _of_raters(self) -> Iterator[list[list[str]]]:
         """Each rater, where there are several and they are persons."""
         shown = [one for one in self.aspects if not one.are_places and len(one.each) > 1]
-        head = ["aspect", "rater", "ratings", "mean", "variance", "Pearson", "Spearman", ""]
+        head = ["aspect", "rater", "ratings", "mean", "variance", "Pearson", "Spearman", "outlier"]
         rows = [_rater(one, each) for one in shown for each in one.each[:_RATERS_SHOWN]]
         if rows:
             yield [head, *rows]
@@ -247,7 +247,7 @@ def _numbers(aspects: Sequence[Aspect]) -> list[list[str]]:
 
 def _rater(of: Aspect, one: Alone) -> list[str]:
     numbers = (one.mean, one.variance, one.pearson.value, one.spearman.value)
-    remark = "outlier" if of.odd(one.rater) else ""
+    remark = "yes" if of.odd(one.rater) else ""
     return [printable(of.aspect), printable(one.rater), str(one.ratings), *map(number, numbers), remark]
 
 

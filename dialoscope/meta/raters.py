@@ -9,7 +9,7 @@ from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.aspects import Resampling, pairs
 from dialoscope.meta.bootstrap import Clusters
-from dialoscope.meta.intraclass import CONFIDENCE, OneWay, ceiling, one_way, two_way
+from dialoscope.meta.intraclass import OneWay, ceiling, one_way, two_way
 from dialoscope.meta.outliers import Outlier, outliers
 from dialoscope.meta.rater_report import Aspect, Raters, Without
 from dialoscope.meta.reliability import LEVELS, Alone, Estimate, alpha, leave_one_out, variance
@@ -18,10 +18,9 @@ from dialoscope.records import Rating
 from dialoscope.results import Ratings, Result
 from dialoscope.results.ratings import Judgements
 from dialoscope.results.resampling import Draws
+from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.results.scaling import normalised
 from dialoscope.tally import Ints
-
-DRAWS = 1000
 
 
 def raters(
@@ -29,6 +28,7 @@ def raters(
     ratings: Ratings | Iterable[Rating] | None = None,
     *,
     aspect: str | Sequence[str] | None = None,
+    system: str | None = None,
     normalise: str | None = None,
     scales: Mapping[str, tuple[float, float]] | None = None,
     confidence: float = CONFIDENCE,
@@ -41,13 +41,17 @@ def raters(
         result: The run, for its ratings and for which replies are to one context.
         ratings: What people said, in place of the ratings in the run.
         aspect: What to look at, if not at everything that was rated.
+        system: Whose replies to look at, if not at everybody's.
         normalise: Put ratings on 0 to 1, by the "scale" of the aspect or by each "rater"'s own range.
         scales: The lowest and highest rating of an aspect; the usual scale that holds all, if not named.
         confidence: How much an interval should hold.
         draws: How often to resample contexts, for intervals of correlations between aspects.
         seed: For the draws; the run's own if not named.
     """
+    check_chance(confidence, draws)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    if system is not None:
+        said = said.of_replies(result.rows(system))
     if normalise is not None or scales:
         said = normalised(said, normalise or "scale", scales)
     wanted = _wanted(said, aspect)
@@ -60,7 +64,7 @@ def raters(
 
 def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
     if not len(said):
-        raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
+        raise DialoscopeError("There are no ratings; give a file of them with --ratings (ratings=).")
     names = [aspect] if isinstance(aspect, str) else list(aspect or said.aspects)
     return list(dict.fromkeys(map(said.named, names)))
 

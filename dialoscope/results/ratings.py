@@ -69,7 +69,7 @@ class Ratings:
         if len(alike) == 1:
             return alike[0]
         if not self.aspects:
-            raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
+            raise DialoscopeError("There are no ratings; give a file of them with --ratings (ratings=).")
         close = get_close_matches(aspect, self.aspects, n=1)
         guess = f" (did you mean '{printable(close[0])}'?)" if close else ""
         known = ", ".join(map(printable, self.aspects))
@@ -101,6 +101,10 @@ class Ratings:
         """All but what these raters said of an aspect."""
         pairs = zip(self.aspect, self.rater, strict=True)
         return self._some([of != aspect or rater not in raters for of, rater in pairs])
+
+    def of_replies(self, replies: Ints) -> "Ratings":
+        """Only what was said of these replies."""
+        return self._some(np.isin(self.reply, replies).tolist())
 
     def _some(self, kept: Sequence[bool]) -> "Ratings":
         rows = np.flatnonzero(kept)

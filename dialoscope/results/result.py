@@ -104,7 +104,7 @@ class Result:
         self, of: Metric[Any] | str, system: str, confidence: float = CONFIDENCE, draws: int = DRAWS
     ) -> Interval:
         """Where the system's value would fall with other contexts of the same kind."""
-        _check_chance(confidence, draws)
+        check_chance(confidence, draws)
         one = self.named(of)
         return uncertainty.intervals(
             self._side(system), [one], Draws(draws, self.provenance.seed), confidence
@@ -115,14 +115,14 @@ class Result:
 
         From the items that both answered; NaN where these are fewer than two or the metric is undefined.
         """
-        _check_chance(CONFIDENCE, draws)
+        check_chance(CONFIDENCE, draws)
         return self._comparison(self.named(of), system, other, draws).p
 
     def table(
         self, *, confidence: float = CONFIDENCE, draws: int = DRAWS, significance: bool = False
     ) -> Table:
         """Systems × metrics with intervals and, on request, the significance of the distance to the best."""
-        _check_chance(confidence, draws)
+        check_chance(confidence, draws)
         intervals = self._intervals(confidence, draws)
         rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
         cells = tuple(cell for row in rows for cell in row)
@@ -292,6 +292,7 @@ class _Found(NamedTuple):
         return cls(one.score(tally), one.beside(tally), one.caution(tally))
 
 
-def _check_chance(confidence: float, draws: int) -> None:
+def check_chance(confidence: float, draws: int) -> None:
+    """Refuse what no interval can be made from."""
     if not 0 < confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")

@@ -82,5 +82,5 @@ def test_aspects_are_found_by_name():
         ds.DialoscopeError, match=r"Nobody rated 'sens' \(did you mean 'sense'\?\); .*Fluency"
     ):
         found.named("sens")
-    with pytest.raises(ds.DialoscopeError, match="The run has no ratings"):
+    with pytest.raises(ds.DialoscopeError, match="There are no ratings"):
         Ratings(np.empty(0, np.int64), (), (), np.empty(0)).named("x")

@@ -121,8 +121,23 @@ def test_an_aspect_can_be_chosen_and_must_be_there():
     with pytest.raises(ds.DialoscopeError, match="Nothing is known of 'x'; there is: Sense, style"):
         ds.raters(result)["x"]
     nobody = ds.evaluate([ds.Example("a", "b", "c")], ["words"])
-    with pytest.raises(ds.DialoscopeError, match=r"The run has no ratings; .*--ratings"):
+    with pytest.raises(ds.DialoscopeError, match=r"There are no ratings; .*--ratings"):
         ds.raters(nobody)
+
+
+def test_the_replies_of_one_system_alone():
+    panel = grid(3)
+    panel[1::2] = 6 - panel[1::2]
+    found = ds.raters(run({"sense": panel}), system="a")["sense"]
+    assert found.replies == REPLIES / 2
+    assert found.numbers["mean"].value == pytest.approx(panel[::2].mean())
+    with pytest.raises(ds.DialoscopeError, match="There is no system 'c'"):
+        ds.raters(run({"sense": panel}), system="c")
+
+
+def test_chances_that_are_none_are_refused(odd):
+    with pytest.raises(ds.DialoscopeError, match="confidence must lie between 0 and 1"):
+        ds.raters(odd, confidence=95)
 
 
 def test_ratings_without_a_value_are_no_ratings():
