@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dialoscope.meta.comparisons import Comparisons
     from dialoscope.meta.rater_report import Raters
     from dialoscope.meta.raters import raters
+    from dialoscope.meta.trust import trust
+    from dialoscope.meta.trusted import Trust
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -148,6 +150,7 @@ _HOMES = {
     "SumMetric": "metrics",
     "System": "systems",
     "TrainingError": "errors",
+    "Trust": "meta.trusted",
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
@@ -172,6 +175,7 @@ _HOMES = {
     "train_lm": "learn",
     "train_nli": "learn",
     "train_ruber": "learn.ruber",
+    "trust": "meta.trust",
     "verify": "scoring",
 }
 
@@ -244,6 +248,7 @@ __all__ = [
     "SumMetric",
     "System",
     "TrainingError",
+    "Trust",
     "Turn",
     "WordNet",
     "Words",
@@ -269,6 +274,7 @@ __all__ = [
     "train_lm",
     "train_nli",
     "train_ruber",
+    "trust",
     "verify",
 ]
 

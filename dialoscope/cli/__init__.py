@@ -23,6 +23,7 @@ from dialoscope.cli.respond import respond
 from dialoscope.cli.score import score
 from dialoscope.cli.show import show
 from dialoscope.cli.train import train
+from dialoscope.cli.trust import trust
 from dialoscope.cli.verify import verify
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
@@ -37,7 +38,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (score, show, raters, agree, compare, verify, respond, audit, augment, lint, metrics, doctor):
+for verb in (
+    score,
+    show,
+    raters,
+    agree,
+    compare,
+    trust,
+    verify,
+    respond,
+    audit,
+    augment,
+    lint,
+    metrics,
+    doctor,
+):
     app.command()(verb)
 app.add_typer(assets, name="assets")
 app.add_typer(train, name="train", help="Train models, which the metrics then use.")

@@ -5,7 +5,10 @@ from dialoscope.cli.options import AsJson, AsMarkdown
 
 
 def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
-    """List the metrics: direction, bounds, needs, settings, paper."""
+    """List the metrics: direction, bounds, needs, settings, paper, how far each can be trusted."""
+    import dialoscope
     from dialoscope.metrics.catalogue import catalogue
 
-    screen.show(catalogue().printed(options.form(json=json, csv=False, markdown=markdown)))
+    known = dialoscope.trust()
+    listed = catalogue(trust=lambda one: known.of(one).told)
+    screen.show(listed.printed(options.form(json=json, csv=False, markdown=markdown)))

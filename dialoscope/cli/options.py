@@ -60,6 +60,9 @@ Draws = Annotated[int, typer.Option(min=100, max=1_000_000, help="How often to r
 Significance = Annotated[
     bool, typer.Option("--significance", help="Test each system against the best one of the metric.")
 ]
+WithTrust = Annotated[
+    bool, typer.Option("--trust", help="Say how each metric goes with people on rated corpora.")
+]
 Signatures = Annotated[bool, typer.Option("--signatures", help="Say how each number was made.")]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved run.")]
 RatingFiles = Annotated[

@@ -26,6 +26,7 @@ from dialoscope.cli.options import (
     Significance,
     Speaker,
     System,
+    WithTrust,
 )
 from dialoscope.progress import bar
 
@@ -93,6 +94,7 @@ def score(
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
     significance: Significance = False,
+    trust: WithTrust = False,
     signatures: Signatures = False,
     json: AsJson = False,
     csv: AsCsv = False,
@@ -129,7 +131,12 @@ def score(
             progress=progress,
         )
     screen.warn(result.provenance.notices())
-    table = result.table(confidence=confidence, draws=draws, significance=significance)
+    table = result.table(
+        confidence=confidence,
+        draws=draws,
+        significance=significance,
+        trust=dialoscope.trust() if trust else None,
+    )
     screen.show_table(table, form, signatures=signatures)
     if output is not None:  # last, so that a disk that fails does not take the table with it
         result.save(output, overwrite=overwrite)

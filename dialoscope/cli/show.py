@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Signatures, Significance
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsMarkdown,
+    Confidence,
+    Draws,
+    Signatures,
+    Significance,
+    WithTrust,
+)
 
 if TYPE_CHECKING:
     from dialoscope import Result
@@ -26,6 +35,7 @@ def show(
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
     significance: Significance = False,
+    trust: WithTrust = False,
     signatures: Signatures = False,
     explain: Explain = None,
     json: AsJson = False,
@@ -40,7 +50,8 @@ def show(
     if explain is not None:
         _show_reasons(result, explain, form)
         return
-    table = result.table(confidence=confidence, draws=draws, significance=significance)
+    known = dialoscope.trust() if trust else None
+    table = result.table(confidence=confidence, draws=draws, significance=significance, trust=known)
     screen.warn(result.provenance.notices())
     screen.show_table(table, form, signatures=signatures)
 

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dialoscope.aspects import NAMES
 from dialoscope.errors import TrainingError
 from dialoscope.learn.agreement import correlations
 from dialoscope.learn.combination import ASPECTS, NEUTRAL, RECIPE, Combination, Part, Scale
@@ -81,23 +81,6 @@ def part_of(text: str) -> Part:
     if not name or not named.removeprefix("-"):
         raise TrainingError(f"'{printable(text)}' is no part; write it as NAME=METRIC.")
     return Part(name, named.removeprefix("-"), better="less" if named.startswith("-") else "more")
-
-
-NAMES: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "overall": frozenset({"overall", "overall quality", "quality"}),
-        "coherence": frozenset(
-            {"coherence", "coherent", "relevance", "relevant", "maintains context", "appropriateness"}
-        ),
-        "fluency": frozenset(
-            {"fluency", "fluent", "grammar", "natural", "naturalness", "understandable", "understandability"}
-        ),
-        "engagement": frozenset(
-            {"engagement", "engaging", "engagingness", "interesting", "interestingness", "content"}
-        ),
-    }
-)
-"""What people who ask for ratings call the aspects, in lower case."""
 
 
 def by_aspect(rated: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import json
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,8 @@ class Entry:
     settings: str
     variants: str
     paper: str
+    trust: str
+    """How it goes with what people say, or why that is not known; nothing where nobody was asked."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,10 @@ class Catalogue:
 
     def markdown(self) -> str:
         """A table whose names lead to the metrics' cards."""
-        head = "| metric | what it is | direction | bounds | needs | variants |\n|---|---|---|---|---|---|"
+        head = "| metric | what it is | direction | bounds | needs | variants | trust |\n" + "|---" * 7 + "|"
         rows = [
             f"| [{entry.name}]({entry.name}.md) | {entry.what} | {entry.direction} | {entry.bounds} "
-            f"| {entry.needs} | {entry.variants} |"
+            f"| {entry.needs} | {entry.variants} | {entry.trust or '–'} |"
             for entry in self.entries
         ]
         return "\n".join([head, *rows])
@@ -54,12 +57,12 @@ class Catalogue:
         return "\n\n".join(map(_paragraph, self.entries))
 
 
-def catalogue() -> Catalogue:
-    """All metrics that are installed."""
-    return Catalogue(tuple(_entry(metric_class(name)) for name in metric_names()))
+def catalogue(trust: Callable[[Metric[Any]], str] = lambda _: "") -> Catalogue:
+    """All metrics that are installed, and what is known of each by its default settings."""
+    return Catalogue(tuple(_entry(metric_class(name), trust) for name in metric_names()))
 
 
-def _entry(chosen: type[Metric[Any]]) -> Entry:
+def _entry(chosen: type[Metric[Any]], trust: Callable[[Metric[Any]], str]) -> Entry:
     default = chosen()
     direction = {True: "higher is better", False: "lower is better", None: "neither end is better"}
     settings = [f"{field.name}={getattr(default, field.name)}" for field in dataclasses.fields(default)]
@@ -72,6 +75,7 @@ def _entry(chosen: type[Metric[Any]]) -> Entry:
         settings=", ".join(settings),
         variants=", ".join(chosen.variants) or "–",
         paper=chosen.paper,
+        trust=trust(default),
     )
 
 
@@ -83,5 +87,6 @@ def _paragraph(entry: Entry) -> str:
         f"  settings: {entry.settings}",
         *([f"  variants: {entry.variants}"] if entry.variants != "–" else []),
         f"  {entry.paper}",
+        *([f"  trust: {entry.trust}"] if entry.trust else []),
     ]
     return "\n".join(lines)

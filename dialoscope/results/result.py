@@ -1,10 +1,10 @@
 """Scores of replies and of systems, with the statistics they are made from."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dialoscope.results import uncertainty
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.resampling import Draws, Interval
-from dialoscope.results.table import Cell, Table, best_of
+from dialoscope.results.table import Cell, Table, Trusted, best_of
 from dialoscope.tally import Floats, Ints, Tally
 
 if TYPE_CHECKING:
@@ -119,12 +119,23 @@ class Result:
         return self._comparison(self.named(of), system, other, draws).p
 
     def table(
-        self, *, confidence: float = CONFIDENCE, draws: int = DRAWS, significance: bool = False
+        self,
+        *,
+        confidence: float = CONFIDENCE,
+        draws: int = DRAWS,
+        significance: bool = False,
+        trust: "Trusting | None" = None,
     ) -> Table:
-        """Systems × metrics with intervals and, on request, the significance of the distance to the best."""
+        """Systems × metrics with intervals.
+
+        On request with the significance of the distance to the best, and with what is known of how each
+        metric goes with people (`trust=dialoscope.trust()`).
+        """
         check_chance(confidence, draws)
         intervals = self._intervals(confidence, draws)
         rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
+        if trust is not None:
+            rows = [_trusted(row, trust.of(one)) for one, row in zip(self.metrics, rows, strict=True)]
         cells = tuple(cell for row in rows for cell in row)
         return Table(cells, self.systems, tuple(map(self.label, self.metrics)), confidence)
 
@@ -278,6 +289,18 @@ class Result:
             f"{self.label(one)} has a scale fitted to this system alone; to compare another with it, score "
             "that one with --like and this run (like=)."
         )
+
+
+class Trusting(Protocol):
+    """Knows how far metrics can be trusted."""
+
+    def of(self, metric: Metric[Any]) -> Trusted:
+        """What is known of one, or why nothing is."""
+        ...
+
+
+def _trusted(row: list[Cell], known: Trusted) -> list[Cell]:
+    return [replace(cell, trust=known.numbers, trust_told=known.told) for cell in row]
 
 
 class _Found(NamedTuple):

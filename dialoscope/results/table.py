@@ -6,11 +6,27 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import plain_in_markdown, printable
+
+
+class Trusted(NamedTuple):
+    """How a metric goes with what people say, over rated corpora; NaN where that is not known."""
+
+    spearman: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    corpora: int = 0
+    told: str = ""
+    """The same in words, or why it is not known."""
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """What was measured; nothing where it was not."""
+        return {name: getattr(self, name) for name in self._fields[:-1]} if self.corpora else {}
 
 
 @dataclass(frozen=True)
@@ -37,9 +53,13 @@ class Cell:
     """What must be seen next to the value: from how many points it is, how much it varies by chance."""
     caution: str = ""
     """Why the value should not be taken at its word."""
+    trust: Mapping[str, float] = field(default_factory=dict)
+    """How the metric goes with what people say, where it was asked for and is known."""
+    trust_told: str = ""
+    """The same in words, or why it is not known."""
 
 
-_OPTIONAL = ("p", "compared", "beside", "caution")
+_OPTIONAL = ("p", "compared", "beside", "caution", "trust", "trust_told")
 """What is left out where no cell has it."""
 
 
@@ -61,12 +81,11 @@ class Table:
 
     def grid(self, best: str = "{}") -> list[list[str]]:
         """Texts with a head row and a head column; the longer side goes down."""
-        across = [["", *map(printable, self.systems)]]
+        across = [["", *map(printable, self.systems), *self._trust_of(None)]]
         for metric in self.metrics:
             row = [self.cell(system, metric) for system in self.systems]
-            across.append(
-                [printable(metric), *(best.format(_text(cell)) if cell.best else _text(cell) for cell in row)]
-            )
+            texts = (best.format(_text(cell)) if cell.best else _text(cell) for cell in row)
+            across.append([printable(metric), *texts, *self._trust_of(metric)])
         down = len(self.metrics) >= len(self.systems)
         return across if down else [list(row) for row in zip(*across, strict=True)]
 
@@ -113,7 +132,7 @@ class Table:
         best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
         notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
         undefined = [cell for cell in self.cells if cell.undefined]
-        notes += filter(None, map(self._beside, self.metrics))
+        notes += [*filter(None, map(self._beside, self.metrics)), *self._trust_notes()]
         notes += dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution)
         notes += [
             f"{printable(cell.metric)} is undefined for {cell.undefined} of {cell.replies} replies "
@@ -153,6 +172,27 @@ class Table:
                     f"{printable(cell.system)} and the best system are compared on the {cell.compared} of "
                     f"{cell.items} contexts that both answered."
                 )
+
+    def _trust_of(self, metric: str | None) -> list[str]:
+        """A last column, where trust was asked for: its head, or what is known of a metric."""
+        if not any(cell.trust_told for cell in self.cells):
+            return []
+        if metric is None:
+            return ["trust"]
+        cell = self.cell(self.systems[0], metric)
+        return [printable(cell.trust_told) if cell.trust else "–"]
+
+    def _trust_notes(self) -> Iterator[str]:
+        """How to read the column, and why some of it is empty."""
+        if self._trust_of(None):
+            yield (
+                "trust: Spearman's correlation with what people said of replies as a whole, over rated "
+                "corpora; 'dialoscope trust' shows each."
+            )
+        unknown = [cell for cell in self.cells if cell.trust_told and not cell.trust]
+        for why in dict.fromkeys(cell.trust_told for cell in unknown):
+            named = dict.fromkeys(cell.metric for cell in unknown if cell.trust_told == why)
+            yield printable(f"No trust of {', '.join(named)}: {why}.")
 
     def signatures(self) -> list[str]:
         """How each number was made."""

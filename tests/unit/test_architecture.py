@@ -17,6 +17,7 @@ LAYERS = [
     "printable",
     "surrogates",
     "progress",
+    "aspects",
     "records",
     "tally",
     "coefficients",
@@ -98,7 +99,17 @@ def test_layers_import_only_downwards(path):
 
 
 def test_judging_the_judges_knows_arrays_and_results_alone():
-    known = {"errors", "printable", "progress", "records", "tally", "coefficients", "results", "meta"}
+    known = {
+        "errors",
+        "printable",
+        "progress",
+        "aspects",
+        "records",
+        "tally",
+        "coefficients",
+        "results",
+        "meta",
+    }
     for path in (PACKAGE / "meta").rglob("*.py"):
         ours = {name.split(".")[1] for name in imports(path) if name.startswith("dialoscope.")}
         assert ours <= known, f"{path.name} imports {ours - known}"

@@ -1,0 +1,206 @@
+"""How far each metric can be trusted: how it goes with what people said of replies, corpus by corpus."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.coefficients import Coefficient, measure
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.meta.pooling import fisher
+from dialoscope.meta.trusted import Corpus, Family, Figure, Trust, shipped
+from dialoscope.printable import printable
+from dialoscope.results import Result
+from dialoscope.results.resampling import Draws
+from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
+from dialoscope.tally import Floats, Ints
+
+FITTED = "its weights were fitted to some of these very ratings"
+
+
+def trust(
+    *results: Result,
+    names: Sequence[str] = (),
+    aspect: str = "overall",
+    confidence: float = CONFIDENCE,
+    draws: int = DRAWS,
+) -> Trust:
+    """How every metric of these rated runs goes with every rated aspect, and on the whole.
+
+    Args:
+        results: Runs of different rated corpora; without any, what was measured for this version is returned.
+        names: What the corpora are called; their files' names where nothing is given.
+        aspect: What people were asked for; where replies were not rated overall, coherence stands for that.
+        confidence: How much an interval should hold.
+        draws: How often to resample, contexts with all their replies.
+    """
+    check_chance(confidence, draws)
+    found = _of_runs(results, names, confidence, draws) if results else _known(confidence, draws)
+    chosen = replace(found, aspect=aspect)
+    if not chosen.standing():
+        rated = dict.fromkeys(name for corpus in found.corpora for name in corpus.aspects)
+        raise DialoscopeError(
+            f"No corpus has ratings of {printable(aspect)}; people rated: {printable(', '.join(rated))}."
+        )
+    return chosen
+
+
+def _known(confidence: float, draws: int) -> Trust:
+    if (confidence, draws) != (CONFIDENCE, DRAWS):
+        raise DialoscopeError(
+            f"The figures that come with dialoscope have {100 * CONFIDENCE:g}% intervals from {DRAWS} draws; "
+            "name rated runs to measure others."
+        )
+    return shipped()
+
+
+def _of_runs(results: Sequence[Result], names: Sequence[str], confidence: float, draws: int) -> Trust:
+    titles = tuple(names) or tuple(map(_title, results))
+    if len(set(titles)) < len(results) or len(titles) != len(results):
+        raise DialoscopeError(
+            f"Each corpus needs a name of its own, but these are: {printable(', '.join(titles))}."
+        )
+    judged = [Judged.of(result, name) for name, result in zip(titles, results, strict=True)]
+    _check_apart(judged)
+    return _marked(measured(judged, confidence, draws), {one.data for one in judged})
+
+
+class Scored(NamedTuple):
+    """A metric and its value for each reply of a corpus."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool | None
+    values: Floats
+    how: str = ""
+    """What must be known of the values, such as that they are of weights fitted elsewhere."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A corpus: what metrics and what people say of its replies."""
+
+    name: str
+    columns: tuple[Scored, ...]
+    ratings: Mapping[str, Floats]
+    """The mean rating of each reply, by aspect."""
+    items: Ints
+    """The same number for all replies to one context."""
+    data: str
+    """Its hash."""
+    seed: int
+    source: str = ""
+    """Whom to cite."""
+
+    @classmethod
+    def of(cls, result: Result, name: str) -> "Judged":
+        """What a run knows."""
+        aspects = sorted(set(result.ratings.aspect))
+        if not aspects:
+            raise DialoscopeError(
+                f"{printable(name)} has no ratings, so that it says nothing of trust; score rated replies."
+            )
+        families = {one.unfitted.signature: one for one in reversed(result.metrics) if one.of_replies}
+        columns = tuple(
+            Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one))
+            for signature, one in reversed(families.items())
+        )
+        means = {aspect: result.ratings.means(aspect, len(result.replies)) for aspect in aspects}
+        return cls(name, columns, means, result.replies.item, result.provenance.data, result.provenance.seed)
+
+
+def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = DRAWS) -> Trust:
+    """The figures of all metrics on all corpora."""
+    kinds: dict[str, Scored] = {}
+    found: dict[str, list[Figure]] = {}
+    for one in corpora:
+        for scored, figure in _figures(one, confidence, draws):
+            known = kinds.setdefault(scored.signature, scored)
+            kinds[scored.signature] = known._replace(how=known.how or scored.how)
+            found.setdefault(scored.signature, []).append(figure)
+    families = tuple(
+        Family(one.metric, signature, one.higher_is_better, tuple(found[signature]), one.how)
+        for signature, one in kinds.items()
+    )
+    return Trust(tuple(map(_described, corpora)), families, {"confidence": confidence, "draws": draws})
+
+
+def _described(one: Judged) -> Corpus:
+    contexts = len(np.unique(one.items))
+    return Corpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data)
+
+
+def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, Figure]]:
+    x = np.stack([scored.values for scored in one.columns], axis=1)
+    y = np.stack(list(one.ratings.values()), axis=1)
+    clusters = Clusters.of(one.items, one.seed)
+    chance = {name: drawn(name, x, y, clusters, Draws(draws, one.seed)) for name in ("spearman", "pearson")}
+    ends = {name: interval(found, confidence) for name, found in chance.items()}
+    z = fisher(chance["spearman"])
+    found = []
+    for place, scored in enumerate(one.columns):
+        for other, (aspect, people) in enumerate(one.ratings.items()):
+            spearman, pearson = (measure(name, scored.values, people) for name in ("spearman", "pearson"))
+            both = np.isfinite(scored.values) & np.isfinite(people)
+            low, high = ends["spearman"][:, place, other]
+            figure = Figure(
+                corpus=one.name,
+                aspect=aspect,
+                n=spearman.n,
+                contexts=len(np.unique(one.items[both])),
+                spearman=spearman.value,
+                low=float(low),
+                high=float(high),
+                error=float(np.nanstd(z[:, place, other], ddof=1)) if np.isfinite(low) else float("nan"),
+                pearson=pearson.value,
+                pearson_low=float(ends["pearson"][0, place, other]),
+                pearson_high=float(ends["pearson"][1, place, other]),
+                why=_why(spearman, known=bool(np.isfinite(low))),
+            )
+            found.append((scored, figure))
+    return found
+
+
+def _why(found: Coefficient, *, known: bool) -> str:
+    """In the words of this table: the first side is the metric, the second people."""
+    if found.n == 0:
+        return "no rated reply has a value"
+    if not found.why and not known:
+        return "so many values are the same that it has no interval"
+    return found.why.replace("the first side is", "all values are").replace(
+        "the second side is", "all ratings are"
+    )
+
+
+def _title(result: Result) -> str:
+    """File and folder, without the ending."""
+    paths = (result.provenance.source or {}).get("paths") or ["run"]
+    path = Path(paths[0]).resolve()
+    return f"{path.parent.name}/{path.name.partition('.')[0]}"
+
+
+def _check_apart(corpora: Sequence[Judged]) -> None:
+    """The same replies twice would count as two corpora."""
+    seen: dict[str, str] = {}
+    for one in corpora:
+        if one.data in seen:
+            raise DialoscopeError(
+                f"{printable(one.name)} and {printable(seen[one.data])} are runs of the same data, which can "
+                "count once only; leave one of them out."
+            )
+        seen[one.data] = one.name
+
+
+def _marked(found: Trust, data: set[str]) -> Trust:
+    """A metric that learned from ratings is not judged by these as if it had not."""
+    known = shipped()
+    if not data & {corpus.data for corpus in known.corpora}:
+        return found
+    learned = {family.signature for family in known.families if family.how}
+    families = tuple(
+        replace(family, how=FITTED) if family.signature in learned else family for family in found.families
+    )
+    return replace(found, families=families)

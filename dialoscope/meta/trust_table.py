@@ -1,0 +1,124 @@
+"""How far metrics can be trusted, in the forms people read and programs pass on."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
+from types import MappingProxyType
+from typing import Any
+
+from dialoscope.coefficients import short
+from dialoscope.meta.trusted import FORMAT, VERSION, Family, Figure, Trust, bracketed
+from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results.table import aligned, marked_down
+
+DIGITS = 4
+"""No more of them mean anything."""
+
+
+def text(trust: Trust) -> str:
+    """For a terminal or a mail: the most trustworthy first."""
+    return "\n".join([aligned(list(zip(*grid(trust), strict=True))), "", *notes(trust)])
+
+
+def markdown(trust: Trust) -> str:
+    """For a README or an issue."""
+    return "\n".join([marked_down(grid(trust)), "", *listed_in_markdown(notes(trust))])
+
+
+def as_csv(trust: Trust) -> str:
+    """One line for each metric, corpus and aspect."""
+    out = io.StringIO()
+    head = ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
+    writer = csv.DictWriter(out, head, lineterminator="\n")
+    writer.writeheader()
+    for family in trust.families:
+        writer.writerows({**_plain(asdict(one)), **_whose(family)} for one in family.figures)
+    return out.getvalue().rstrip("\n")
+
+
+def as_json(trust: Trust) -> str:
+    """Everything, a figure on a line; what is shipped has this form."""
+    head = {"format": FORMAT, "version": VERSION, "made": dict(trust.made), "aspect": trust.aspect}
+    families = [
+        _with_list(
+            {**_whose(family), "mean": _summary(trust, family)},
+            "figures",
+            [_dumped(_plain(asdict(one))) for one in family.figures],
+        )
+        for family in trust.families
+    ]
+    return _with_list({**head, "corpora": list(map(asdict, trust.corpora))}, "metrics", families)
+
+
+FORMS: Mapping[str, Callable[[Trust], str]] = MappingProxyType(
+    {"text": text, "markdown": markdown, "csv": as_csv, "json": as_json}
+)
+
+
+def grid(trust: Trust) -> list[list[str]]:
+    """Texts with a head row: the mean over corpora, and the coefficient on each."""
+    corpora = list(trust.standing())
+    places = [str(place) for place in range(1, len(corpora) + 1)]
+    head = ["metric", "better", f"ρ [{100 * trust.made['confidence']:g}%]", "corpora", *places]
+    return [head, *(_row(trust, family, corpora) for family in trust.ranked())]
+
+
+def _row(trust: Trust, family: Family, corpora: Sequence[str]) -> list[str]:
+    better = {True: "more", False: "less", None: "–"}[family.higher_is_better]
+    mean, on = trust.mean(family), {figure.corpus: figure.spearman for figure in trust.counted(family)}
+    cells = [short(on.get(name, math.nan)) for name in corpora]
+    mark = " *" if family.how else ""
+    return [printable(family.metric) + mark, better, bracketed(mean), str(mean.studies), *cells]
+
+
+def notes(trust: Trust) -> list[str]:
+    """What a reader must know to read the table."""
+    wanted = trust.standing()
+    aspect = printable(trust.aspect)
+    numbered = [
+        f"{place}: {printable(name)} ({printable(rated)})"
+        for place, (name, rated) in enumerate(wanted.items(), 1)
+    ]
+    others = [printable(corpus.name) for corpus in trust.corpora if corpus.name not in wanted]
+    when = trust.made.get("date")
+    return [
+        f"ρ: Spearman's correlation of replies' values with mean ratings ({aspect}), over corpora (random "
+        "effects, Hartung and Knapp's interval) and on each. Signs are kept: where less is better, ρ should "
+        "be below 0.",
+        f"Corpora, and what stands for {aspect}: {'; '.join(numbered) or 'none'}."
+        + (f" Without such ratings: {', '.join(others)}." if others else ""),
+        *(f"*: {printable(how)}." for how in dict.fromkeys(one.how for one in trust.families if one.how)),
+        *([f"Measured on {when} with dialoscope {trust.made['dialoscope']}."] if when else []),
+    ]
+
+
+def _summary(trust: Trust, family: Family) -> dict[str, Any]:
+    """The mean, and between what the corpora lie."""
+    on = [figure.spearman for figure in trust.counted(family)] or [math.nan]
+    return _plain({**trust.mean(family)._asdict(), "lowest": min(on), "highest": max(on)})
+
+
+def _whose(family: Family) -> dict[str, Any]:
+    return {name: getattr(family, name) for name in ("metric", "signature", "higher_is_better", "how")}
+
+
+def _plain(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Rounded; undefined as nothing."""
+    return {
+        name: (None if math.isnan(value) else round(value, DIGITS) + 0.0)
+        if isinstance(value, float)
+        else value
+        for name, value in told.items()
+    }
+
+
+def _dumped(told: Mapping[str, Any]) -> str:
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _with_list(told: Mapping[str, Any], name: str, lines: Sequence[str]) -> str:
+    """An object with one more entry, a list with a line for each thing, so that a change shows as one."""
+    return f'{_dumped(told)[:-1]}, "{name}": [\n' + ",\n".join(lines) + "\n]}"

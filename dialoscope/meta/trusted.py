@@ -1,0 +1,201 @@
+"""What is known of how far metrics can be trusted, some of it shipped as data."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dialoscope.aspects import standing
+from dialoscope.coefficients import short
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.pooling import Mean, pooled_coefficients
+from dialoscope.results.table import Trusted
+
+if TYPE_CHECKING:
+    from dialoscope.metrics import Metric
+
+SHIPPED = Path(__file__).with_name("trust.json")
+FORMAT = "dialoscope trust"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Figure:
+    """How a metric goes with one aspect that people rated in one corpus; NaN where that is undefined."""
+
+    corpus: str
+    aspect: str
+    n: int
+    """Rated replies with a value."""
+    contexts: int
+    spearman: float
+    low: float
+    high: float
+    error: float
+    """The standard error of Fisher's z of Spearman's coefficient, over contexts drawn anew."""
+    pearson: float
+    pearson_low: float
+    pearson_high: float
+    why: str = ""
+    """Why it is undefined."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A metric with its settings, whatever was fitted to a run."""
+
+    metric: str
+    signature: str
+    higher_is_better: bool | None
+    figures: tuple[Figure, ...]
+    how: str = ""
+    """What must be known of the figures."""
+
+    @property
+    def sign(self) -> int:
+        """What a coefficient is multiplied with for more to be better."""
+        return -1 if self.higher_is_better is False else 1
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Rated replies; nothing of their texts."""
+
+    name: str
+    source: str
+    """Whom to cite."""
+    aspects: tuple[str, ...]
+    replies: int
+    contexts: int
+    data: str
+    """A hash of all of it."""
+
+
+@dataclass(frozen=True, repr=False)
+class Trust:
+    """Figures for each metric, corpus and rated aspect, and what they come to."""
+
+    corpora: tuple[Corpus, ...]
+    families: tuple[Family, ...]
+    made: Mapping[str, Any]
+    """When, with which version, with how many draws."""
+    aspect: str = "overall"
+    """What people were asked for, in the summary."""
+
+    def standing(self) -> dict[str, str]:
+        """By corpus, the rated aspect that stands for the one asked for; corpora without one are left out."""
+        found = {corpus.name: standing(corpus.aspects, self.aspect) for corpus in self.corpora}
+        return {name: aspect for name, aspect in found.items() if aspect is not None}
+
+    def counted(self, family: Family) -> list[Figure]:
+        """The figures that count in the summary, one for each corpus where the metric has any."""
+        wanted = self.standing()
+        return [
+            figure
+            for figure in family.figures
+            if wanted.get(figure.corpus) == figure.aspect and math.isfinite(figure.error)
+        ]
+
+    def mean(self, family: Family) -> Mean:
+        """Spearman's coefficient over corpora."""
+        figures = self.counted(family)
+        values, errors = (np.array([getattr(one, name) for one in figures]) for name in ("spearman", "error"))
+        found = pooled_coefficients(values, errors, self.made["confidence"])
+        if found.studies == 1:
+            return found._replace(low=figures[0].low, high=figures[0].high)
+        return found
+
+    def of(self, metric: "Metric[Any]") -> Trusted:
+        """What is known of a metric with its settings, or why nothing is."""
+        plain = metric.unfitted
+        family = next((one for one in self.families if one.signature == plain.signature), None)
+        if family is None:
+            return Trusted(told=self._unknown(metric))
+        mean = self.mean(family)
+        if not mean.studies:
+            return Trusted(told="no corpus has ratings of replies with a value")
+        return Trusted(mean.value, mean.low, mean.high, mean.studies, told(family, mean))
+
+    def _unknown(self, metric: "Metric[Any]") -> str:
+        if not metric.of_replies:
+            return "not measured: a single reply has no value"
+        if any(one.metric == str(metric.unfitted) for one in self.families):
+            return "not measured since the metric or its model changed"
+        kin = [one.metric for one in self.families if one.signature.partition("|")[0] == metric.name]
+        return (
+            f"not measured with these settings; measured: {', '.join(kin)}"
+            if kin
+            else "not among those measured"
+        )
+
+    def ranked(self) -> list[Family]:
+        """The most trustworthy first; what points the wrong way, and what is unknown, last."""
+        means = {family.signature: family.sign * self.mean(family).value for family in self.families}
+        return sorted(
+            self.families,
+            key=lambda one: (math.isnan(means[one.signature]), -means[one.signature], one.metric),
+        )
+
+    def printed(self, form: str = "text") -> str:
+        """As text, markdown, csv or json."""
+        from dialoscope.meta import trust_table
+
+        return trust_table.FORMS[form](self)
+
+    def __str__(self) -> str:
+        return self.printed()
+
+    def __repr__(self) -> str:
+        return f"<Trust: {len(self.families)} metrics, {len(self.corpora)} corpora>"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return self.printed("markdown")
+
+
+@cache
+def shipped() -> Trust:
+    """What was measured for this version of dialoscope."""
+    return read(SHIPPED)
+
+
+def read(path: Path) -> Trust:
+    """What `Trust.json` wrote."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+        raise DialoscopeError(f"{path} is no table of trust that this version of dialoscope can read.")
+    corpora = tuple(Corpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
+    families = tuple(
+        Family(
+            one["metric"],
+            one["signature"],
+            one["higher_is_better"],
+            tuple(Figure(**{name: _nan(value) for name, value in each.items()}) for each in one["figures"]),
+            one["how"],
+        )
+        for one in content["metrics"]
+    )
+    return Trust(corpora, families, content["made"], content["aspect"])
+
+
+def told(family: Family, mean: Mean) -> str:
+    """ρ .42 [.35, .49] on 5 corpora."""
+    corpora = "1 corpus" if mean.studies == 1 else f"{mean.studies} corpora"
+    less = ", where less is better" if family.higher_is_better is False else ""
+    how = f"; {family.how}" if family.how else ""
+    return f"ρ {bracketed(mean)} on {corpora}{less}{how}"
+
+
+def bracketed(mean: Mean) -> str:
+    """.42 [.35, .49]."""
+    ends = "" if math.isnan(mean.low) else f" [{short(mean.low)}, {short(mean.high)}]"
+    return short(mean.value) + ends
+
+
+def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figure
+    return math.nan if value is None else value
