@@ -17,11 +17,10 @@ from dialoscope.printable import printable
 from dialoscope.results import Result
 from dialoscope.results.differences import (
     RATED,
-    Bootstrapped,
+    SAME,
     Both,
     Difference,
     Effect,
-    Jackknifed,
     Measure,
     differences,
     measures,
@@ -240,7 +239,7 @@ def _contrast(
         higher=effect.higher / seen,
         equal=effect.equal / seen,
         lower=effect.lower / seen,
-        detectable=detectable(found.resampled, confidence),
+        detectable=detectable(found, confidence),
         contexts=len(one.both.items),
         a_only=one.alone[0],
         b_only=one.alone[1],
@@ -251,14 +250,14 @@ def _contrast(
     )
 
 
-def detectable(resampled: Bootstrapped | Jackknifed, confidence: float) -> float:
+def detectable(found: Difference, confidence: float) -> float:
     """The smallest true difference that so many contexts show as often as `POWER`; NaN if that is unknown."""
-    error = resampled.error
-    if math.isnan(error) or error == 0:  # no difference at all was seen, which says nothing of one
+    error = found.resampled.error
+    if not error > SAME * max(abs(found.first), abs(found.second)):  # what never varied tells of no chance
         return math.nan
     from scipy.special import stdtrit
 
-    quantiles: list[float] = stdtrit(resampled.blocks - 1, [(1 + confidence) / 2, POWER]).tolist()
+    quantiles: list[float] = stdtrit(found.resampled.blocks - 1, [(1 + confidence) / 2, POWER]).tolist()
     return sum(quantiles) * error
 
 

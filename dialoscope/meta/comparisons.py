@@ -169,11 +169,10 @@ class Comparisons:
         """What became of the gates, in words."""
         count = {name: sum(one.verdict == name for one in self.verdicts) for name in _OUTCOMES}
         told = ", ".join(f"{many} {name}" for name, many in count.items() if many)
-        unsure = ""
-        if count["undecided"]:
-            unsure = f" What is undecided {'stops it' if self.strict else 'does not, without --strict'}."
+        unsure = "stop a release (--strict)" if self.strict else "stop nothing without --strict"
         return [
-            f"Gates ({100 * self.confidence:g}% confidence, each on one side): {told}.{unsure}",
+            f"Gates ({100 * self.confidence:g}% confidence, one-sided): {told}.",
+            *([f"Undecided gates {unsure}."] if count["undecided"] else []),
             "The release may go on." if self.passed else "The release is stopped.",
         ]
 

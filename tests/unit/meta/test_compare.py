@@ -1,0 +1,306 @@
+"""Comparing systems of a run."""
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+import dialoscope as ds
+from dialoscope.meta.compare import detectable
+from dialoscope.results.differences import Bootstrapped, Difference
+from dialoscope.results.resampling import Draws, Exchangeable, bootstrap_sums, randomisation_p
+
+METRICS = ["bleu-2", "rouge-l", "distinct-2", "repetition-1", "words"]
+
+
+@pytest.fixture(scope="module")
+def result(sample):
+    return ds.evaluate(ds.read(sample), METRICS)
+
+
+@pytest.fixture(scope="module")
+def pair(result):
+    return ds.compare(result, "generic", "parrot")
+
+
+def test_a_row_for_each_metric_and_each_rated_aspect(pair, result):
+    assert [one.metric for one in pair.contrasts] == [
+        *METRICS,
+        "rated:coherence",
+        "rated:engagement",
+        "rated:fluency",
+    ]
+    for one in pair.contrasts[:5]:
+        assert one.a_value == result.score(one.metric, "generic")
+        assert one.b_value == result.score(one.metric, "parrot")
+        assert one.difference == one.b_value - one.a_value
+        assert one.low < one.difference < one.high
+        assert (one.contexts, one.a_only, one.b_only) == (44, 0, 0)
+    coherence = pair.contrast("rated:coherence", "generic", "parrot")
+    rows = result.rows("parrot")
+    assert coherence.b_value == pytest.approx(result.ratings.means("coherence", 176)[rows].mean())
+
+
+def test_verdicts_go_by_the_corrected_p_and_by_which_end_is_better(pair):
+    verdicts = {one.metric: one.verdict for one in pair.contrasts}
+    assert verdicts["rouge-l"] == "better"
+    assert verdicts["repetition-1"] == "worse"
+    assert verdicts["words"] == "differs"
+    assert verdicts["rated:coherence"] == "unsure"
+    assert all(one.p <= one.p_holm for one in pair.contrasts)
+    assert all(one.sure == (one.p_holm < 0.05) for one in pair.contrasts)
+    assert pair.contrast("rated:fluency", "generic", "parrot").p == pair.contrasts[-1].p
+    with pytest.raises(
+        ds.DialoscopeError, match="There is no bleu-2 of parrot and generic here; there is: bleu-2 of"
+    ):
+        pair.contrast("bleu-2", "parrot", "generic")
+
+
+def test_holm_counts_everything_that_was_asked(result):
+    few = ds.compare(result, "generic", "parrot", metrics=["rouge-l"])
+    many = ds.compare(result, "generic", "parrot")
+    assert [one.metric for one in few.contrasts] == ["rouge-l"]
+    assert few.contrasts[0].p_holm == few.contrasts[0].p
+    assert (
+        many.contrast("rouge-l", "generic", "parrot").p_holm > many.contrast("rouge-l", "generic", "parrot").p
+    )
+
+
+def test_swapping_the_systems_turns_every_sign(result, pair):
+    other = ds.compare(result, "parrot", "generic")
+    turned = {"better": "worse", "worse": "better"}
+    for ours, theirs in zip(pair.contrasts, other.contrasts, strict=True):
+        assert theirs.difference == -ours.difference
+        assert (theirs.low, theirs.high) == pytest.approx((-ours.high, -ours.low), rel=1e-9)
+        assert (theirs.p, theirs.p_holm, theirs.detectable) == pytest.approx(
+            (ours.p, ours.p_holm, ours.detectable)
+        )
+        assert theirs.effect == pytest.approx(-ours.effect, rel=1e-9, nan_ok=True)
+        assert (theirs.higher, theirs.equal) == pytest.approx((ours.lower, ours.equal), nan_ok=True)
+        assert theirs.verdict == turned.get(ours.verdict, ours.verdict)
+
+
+def test_a_system_does_not_differ_from_itself(result):
+    found = ds.compare(result, "parrot", other=result)
+    assert {(one.a, one.b) for one in found.contrasts} == {("1:parrot", "2:parrot")}
+    for one in found.contrasts:
+        assert (one.difference, one.low, one.high, one.p, one.verdict) == (0, 0, 0, 1, "same")
+        assert math.isnan(one.detectable)
+    gated = ds.compare(result, "parrot", other=result, gates=["bleu-2>=0", "repetition-1<=0%"], strict=True)
+    assert gated.passed
+
+
+def test_the_order_of_rows_does_not_show(sample, result, pair):
+    """Of the rows of the file, and of what is compared."""
+    rows = list(ds.read(sample))
+    mixed = [rows[place] for place in np.random.default_rng(0).permutation(len(rows))]
+    again = ds.compare(ds.evaluate(mixed, METRICS[::-1]), "generic", "parrot", metrics=METRICS)
+    plain = ds.compare(result, "generic", "parrot", metrics=METRICS)
+    ours, theirs = (
+        {row["metric"]: row for row in json.loads(one.json())["comparisons"]} for one in (plain, again)
+    )
+    assert ours == theirs
+    assert ds.compare(result, "generic", "parrot").json() == pair.json()
+    assert ds.compare(result, "generic", "parrot", seed=1).json() != pair.json()
+
+
+def test_every_pair_and_the_order_of_all(result):
+    found = ds.compare(result)
+    assert len(found.contrasts) == 6 * 8
+    orders = {one.metric: [(place.system, place.letters) for place in one.places] for one in found.orderings}
+    assert orders["rouge-l"] == [("attentive", "a"), ("parrot", "b"), ("rambler", "b"), ("generic", "c")]
+    assert orders["repetition-1"][0] == ("generic", "a")
+    assert "Systems that share a letter are not surely different." in found.notes()
+    assert not ds.compare(result, "generic", "parrot").orderings
+
+
+def test_all_against_one(result):
+    found = ds.compare(result, baseline="generic", metrics=["bleu-2"])
+    assert [(one.a, one.b) for one in found.contrasts] == [
+        ("generic", "attentive"),
+        ("generic", "parrot"),
+        ("generic", "rambler"),
+    ]
+    some = ds.compare(result, "rambler", baseline="generic", metrics=["bleu-2"])
+    assert [(one.a, one.b) for one in some.contrasts] == [("generic", "rambler")]
+    assert not found.orderings
+
+
+def test_many_tests_can_still_be_sure(result):
+    """With as many exchanges as draws, no corrected p of 48 tests could lie below .05."""
+    found = ds.compare(result, draws=100)
+    assert min(one.p_holm for one in found.contrasts if one.metric == "rouge-l") < 0.01
+
+
+def test_contexts_that_one_alone_answered_are_left_out_and_counted():
+    examples = [ds.Example(str(place), "a", "w " * (place + 1)) for place in range(12)]
+    examples += [ds.Example(str(place), "b", "w " * (place + 2)) for place in range(2, 15)]
+    found = ds.compare(ds.evaluate(examples, ["words", "distinct-1"]), "a", "b")
+    one = found.contrast("words", "a", "b")
+    assert (one.contexts, one.a_only, one.b_only) == (10, 2, 3)
+    assert (one.a_value, one.b_value) == (7.5, 8.5)
+    assert (
+        "a and b: 10 contexts that both answered; left out: 2 that only a answered, 3 that only b answered."
+        in found.notes()
+    )
+
+
+def test_what_is_not_known_is_told_with_the_reason():
+    examples = [ds.Example(str(place), "a", "so it is", (), ("so it was",)) for place in range(4)]
+    examples += [ds.Example(str(place), "b", "never mind") for place in range(4)]
+    found = ds.compare(ds.evaluate(examples, ["rouge-1", "words"], lacking="undefined"), "a", "b")
+    one = found.contrast("rouge-1", "a", "b")
+    assert (one.verdict, one.why) == ("–", "undefined for b")
+    assert all(map(math.isnan, (one.difference, one.low, one.high, one.p, one.p_holm, one.effect, one.equal)))
+    assert "rouge-1: undefined for b." in found.notes()
+    assert "On 4 contexts no paired test can be sure of anything." in found.notes()
+    rows = {row["metric"]: row for row in json.loads(found.json())["comparisons"]}
+    assert rows["rouge-1"]["difference"] is None
+    assert next(csv.DictReader(io.StringIO(found.csv())))["difference"] == ""
+
+
+def test_a_metric_that_some_draws_lack_has_no_interval_and_says_so():
+    examples = [ds.Example(str(place), name, "so it is") for name in "ab" for place in range(5)]
+    examples[0] = ds.Example("0", "a", "so it is", (), ("so it was",))
+    examples[5] = ds.Example("0", "b", "so it is", (), ("so it was",))
+    found = ds.compare(ds.evaluate(examples, ["rouge-1"], lacking="undefined"), "a", "b")
+    assert found.contrasts[0].why == "undefined on some part of the contexts"
+    assert found.contrasts[0].difference == 0
+
+
+def test_too_many_tests_are_told(result, monkeypatch):
+    monkeypatch.setattr("dialoscope.meta.compare.MOST_EXCHANGES", 100)
+    found = ds.compare(result, draws=100)
+    assert any(
+        "48 tests are so many that after the correction none can be sure" in one for one in found.notes()
+    )
+
+
+@pytest.mark.parametrize(
+    ("systems", "settings", "message"),
+    [
+        (("generic",), {}, "There is nothing to compare generic with; name another system of the run"),
+        (("generic", "generic"), {}, "System 'generic' is named twice"),
+        (("generic", "bot"), {}, "There is no system 'bot' in this run; it has: attentive, generic"),
+        ((), {"baseline": "bot"}, "There is no system 'bot' in this run"),
+        (("generic",), {"baseline": "generic"}, "There is nothing to compare generic with"),
+        (("generic", "examples"), {}, "say --with examples"),
+        ((), {"metrics": ["bleu-7"]}, "This run has no bleu-7; it has: bleu-2"),
+        ((), {"metrics": ["blue"]}, "There is no metric 'blue'"),
+        ((), {"metrics": ["rated:beauty"]}, "Nobody rated 'beauty'"),
+        (("generic", "parrot"), {"gates": ["perplexity<=1"]}, "This run has no perplexity"),
+        (("generic", "parrot"), {"gates": ["rated:beauty>=0"]}, "Nobody rated 'beauty'"),
+        (("generic", "parrot"), {"gates": ["repetition-1>=-0.1"]}, "Write 'repetition-1<=0.1'"),
+        ((), {"gates": ["bleu-2>=-1"]}, "A gate must know which system is the old one"),
+        ((), {"confidence": 0.3}, "confidence must be at least 0.5"),
+        ((), {"confidence": 1.0}, "confidence must be at least 0.5 and below 1"),
+        ((), {"draws": 0}, "draws at least 1"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_words(result, systems, settings, message, monkeypatch):
+    from tests.conftest import ROOT
+
+    monkeypatch.chdir(ROOT)
+    with pytest.raises(ds.DialoscopeError, match=message):
+        ds.compare(result, *systems, **settings)
+
+
+def test_systems_without_a_context_in_common_are_refused():
+    examples = [
+        ds.Example(f"{name}{place}", name, "hello " * (place + 1)) for name in "ab" for place in range(4)
+    ]
+    with pytest.raises(
+        ds.DialoscopeError, match=r"a and b have not answered one context in common: .*such as 'a0' and 'b0'"
+    ):
+        ds.compare(ds.evaluate(examples, ["words"]), "a", "b")
+
+
+def test_gates_look_at_every_pair_that_has_an_old_system(result):
+    found = ds.compare(result, baseline="parrot", gates=["bleu-2>=-2", "rated:coherence>=0"])
+    assert [(one.gate, one.b, one.verdict) for one in found.verdicts] == [
+        ("bleu-2>=-2", "attentive", "passed"),
+        ("bleu-2>=-2", "generic", "failed"),
+        ("bleu-2>=-2", "rambler", "passed"),
+        ("rated:coherence>=0", "attentive", "passed"),
+        ("rated:coherence>=0", "generic", "undecided"),
+        ("rated:coherence>=0", "rambler", "failed"),
+    ]
+    assert not found.passed
+    assert found.outcome() == [
+        "Gates (95% confidence, one-sided): 3 passed, 1 undecided, 2 failed.",
+        "Undecided gates stop nothing without --strict.",
+        "The release is stopped.",
+    ]
+    kept = json.loads(found.json())
+    assert kept["passed"] is False
+    assert kept["gates"][1]["verdict"] == "failed"
+    assert kept["gates"][1]["ok"] is False
+    assert json.loads(ds.compare(result, metrics=["words"]).json())["passed"] is None
+
+
+def test_a_gate_is_about_what_is_compared_even_if_not_named(result):
+    found = ds.compare(result, "generic", "parrot", metrics=["words"], gates=["bleu-2>=-1"])
+    assert [one.metric for one in found.contrasts] == ["bleu-2", "words"]
+
+
+def test_the_smallest_difference_that_can_be_detected_is_found_four_times_in_five():
+    """Forty differences of standard deviation 1 around what is said to be detectable."""
+    rng = np.random.default_rng(0)
+    found, said = 0, []
+
+    def mean(sums):
+        return sums[:, 0] / sums[:, 1]
+
+    for _ in range(300):
+        apart = rng.normal(0, 1, 40)
+        ones = np.ones(40)
+        first = np.stack([np.zeros(40), ones], axis=1)
+        drawn = mean(bootstrap_sums(np.stack([apart, ones], axis=1), Draws(300, 0)))
+        said.append(detectable(Difference(0.0, 0.0, 1.0, Bootstrapped(np.zeros(300), drawn, 40), None), 0.95))
+        second = np.stack([apart + 0.4543, ones], axis=1)  # as scipy's noncentral t has it for n = 40
+        found += randomisation_p(Exchangeable(first, second, mean), Draws(300, 1)) < 0.05
+    assert np.mean(said) == pytest.approx(0.4543, rel=0.03)
+    assert found / 300 == pytest.approx(0.8, abs=0.06)
+
+
+def test_forms_keep_hostile_names_harmless(result):
+    hostile = "evil|bot\x1b[2J\n<b>[x](y)"
+    examples = [
+        ds.Example(str(place), name, "w " * (place + 1)) for name in ("a", hostile, "c") for place in range(8)
+    ]
+    found = ds.compare(ds.evaluate(examples, ["words"]), baseline="a", gates=["words>=-1"])
+    every = ds.compare(ds.evaluate(examples, ["words"]))
+    for one in (found, every):
+        assert "\x1b" not in one.text() + one.markdown()
+        assert "<b>" not in one.markdown()
+        assert "](y)" not in one.markdown()
+    assert json.loads(found.json())["comparisons"][0]["b"] == hostile
+    assert str(found) == found.printed() == found.text()
+    assert found._repr_markdown_() == found.printed("markdown")
+    assert repr(found) == "<Comparisons: 2 pairs, 2 tests>"
+
+
+def test_signatures_say_how_numbers_are_made(pair):
+    assert any(line.startswith("bleu-2: bleu|order:2") for line in pair.printed(signatures=True).splitlines())
+    assert "- rated:fluency: the mean of what raters gave a reply" in pair.printed(
+        "markdown", signatures=True
+    )
+    assert pair.printed("csv", signatures=True) == pair.csv()
+
+
+def test_bars_point_right_where_the_second_system_is_better(pair, result):
+    bars = {bar.label: bar for bar in pair.bars()}
+    assert bars["rouge-l"].value > 0
+    assert bars["repetition-1"].value < 0
+    assert bars["repetition-1"].low < bars["repetition-1"].value < bars["repetition-1"].high
+    assert "words (right: higher)" in bars
+    effect = pair.contrast("rouge-l", "generic", "parrot").effect
+    assert bars["rouge-l"].value == pytest.approx(effect, rel=0.1)
+    assert {bar.group for bar in ds.compare(result, metrics=["words"], baseline="generic").bars()} == {
+        "generic → attentive",
+        "generic → parrot",
+        "generic → rambler",
+    }
