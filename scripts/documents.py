@@ -28,7 +28,7 @@ def main() -> None:
 def pages() -> list[Path]:
     """The documents that show what commands print."""
     docs = ROOT / "docs"
-    verbs = (docs / f"{name}.md" for name in ("audit", "augment", "raters", "respond", "trust"))
+    verbs = (page for page in sorted(docs.glob("*.md")) if "```\n$ " in page.read_text(encoding="utf-8"))
     return [*sorted((docs / "metrics").glob("*.md")), *verbs, ROOT / "README.md"]
 
 
