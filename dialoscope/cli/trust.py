@@ -1,12 +1,16 @@
 """The verb `trust`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Plot
+
+if TYPE_CHECKING:
+    from dialoscope import Trust
+    from dialoscope.figures import Row
 
 Runs = Annotated[
     list[Path],
@@ -47,7 +51,17 @@ def trust(
     found = dialoscope.trust(*results, names=names, aspect=aspect, confidence=confidence, draws=draws)
     screen.show(found.printed(form))
     if plot is not None:
-        means = [(family.metric, found.mean(family)) for family in found.ranked()]
-        rows = [figures.Row(metric, mean.value, mean.low, mean.high) for metric, mean in means]
-        drawn = figures.intervals(rows, f"Spearman's ρ with people ({aspect}), over corpora")
-        screen.note(f"Drawn in {figures.save(drawn, plot)}")
+        screen.note(f"Drawn in {figures.save(figures.intervals(_rows(found), _axis(aspect)), plot)}")
+
+
+def _rows(found: "Trust") -> "list[Row]":
+    from dialoscope.figures import Row
+
+    named = {
+        f"{one.metric} ↓" if one.higher_is_better is False else one.metric: one for one in found.ranked()
+    }
+    return [Row(name, *found.mean(family)[:3]) for name, family in named.items()]
+
+
+def _axis(aspect: str) -> str:
+    return f"Spearman's ρ with people ({aspect}), over corpora; ↓: less is better"

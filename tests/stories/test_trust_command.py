@@ -4,11 +4,16 @@ import csv
 import inspect
 import io
 import json
+import re
+import subprocess
+import sys
 
 import pytest
 
 import dialoscope as ds
 from dialoscope.cli.trust import trust as command
+from scripts import documents
+from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -132,3 +137,28 @@ def test_tables_show_trust_where_it_is_asked_for(cli, sample, tmp_path, verb):
 def test_trust_stands_below_where_systems_go_down(cli, sample):
     _, out, _ = cli("score", sample, "-m", "bleu", "--trust")
     assert out.splitlines()[6].startswith("trust      ρ .")
+
+
+def test_the_page_shows_what_its_commands_print():
+    text = (ROOT / "docs/trust.md").read_text(encoding="utf-8")
+    assert documents.renewed(text) == text, "make the outputs in docs/trust.md again"
+
+
+@pytest.mark.parametrize("page", ["trust", "figures"])
+def test_the_python_of_the_page_runs(page, tmp_path):
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```$", (ROOT / f"docs/{page}.md").read_text(encoding="utf-8"), re.M | re.S
+    )
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert ("trust" in done.stdout) == (page == "trust")
+    drawn = {"scatter.svg", "heatmap.png", "intervals.pdf"} if page == "figures" else set()
+    assert {path.name for path in tmp_path.iterdir()} == {"examples", *drawn}
+
+
+def test_the_page_tells_the_figures_that_are_shipped():
+    text = (ROOT / "docs/trust.md").read_text(encoding="utf-8").partition("## What comes out")[2]
+    for metric in ("bleu-4", "rouge-l", "meteor", "pmi", "relatedness", "ruber-unreferenced", "composite"):
+        told = ds.trust().of(ds.metric(metric)).told
+        assert re.search(r"ρ (.*) on 7", told)[1] in " ".join(text.split()), metric
