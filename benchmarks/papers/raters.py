@@ -20,6 +20,7 @@ import numpy as np
 
 import dialoscope as ds
 from dialoscope.meta.rater_report import Aspect, written
+from dialoscope.results import Ratings
 from dialoscope.results.table import marked_down
 
 NEAR = 0.006
@@ -56,6 +57,7 @@ BEFORE = {
 """Pearson's mean and maximum, as the notes beside the files have them."""
 SECTION_5_5 = 0.42
 """Of fluency with coherence, on 50 dialogues rated by five people; all other pairs are below .1."""
+DIALOGUES, PEOPLE = 50, 5
 OTHERS = {
     "grade, DailyDialog": "grade/grade_dailydialog.jsonl",
     "grade, EmpatheticDialogues": "grade/grade_empathetic.jsonl",
@@ -72,6 +74,8 @@ class Study(NamedTuple):
     """By aspect, or by the set that self-consistency was rated on."""
     both: ds.Raters
     """Coherence and fluency of the same replies."""
+    small: dict[str, np.ndarray]
+    """Their correlation with as few replies and raters as in section 5.5, in many draws, by what was kept."""
     others: dict[str, ds.Raters]
 
 
@@ -95,7 +99,7 @@ def studied(draws: int) -> Study:
     """Each file once."""
     coherence, fluency = (scored(pang(name)) for name in ("coherence", "fluency"))
     consistency = scored(pang("self_consistency"), columns={"system": "augmentation"})
-    joined = [*ds.read_ratings(pang("coherence")), *fluency_of_the_same()]
+    joined = Ratings.of(coherence.replies, [*ds.read_ratings(pang("coherence")), *fluency_of_the_same()])
     return Study(
         {
             "coherence": ds.raters(coherence)["coherence"],
@@ -103,6 +107,10 @@ def studied(draws: int) -> Study:
             **{name: ds.raters(consistency, system=name)["self_consistency"] for name in SETS},
         },
         ds.raters(coherence, joined, draws=draws, normalise="scale"),
+        {
+            "all replies": in_small(joined, np.arange(len(coherence.replies)), draws),
+            "machine replies": in_small(joined, coherence.rows("machine (unlabelled)"), draws),
+        },
         {name: ds.raters(scored(rated(file)), draws=draws) for name, file in OTHERS.items()},
     )
 
@@ -112,6 +120,23 @@ def fluency_of_the_same() -> list[ds.Rating]:
     with pang("fluency").open(encoding="utf-8") as lines:
         ids = {row["id"]: row["meta"]["coherence_id"] for row in map(json.loads, lines)}
     return [replace(one, id=ids[one.id]) for one in ds.read_ratings(pang("fluency"))]
+
+
+def in_small(ratings: Ratings, rows: np.ndarray, draws: int) -> np.ndarray:
+    """Coherence with fluency, from as few replies and as few raters as the paper had for section 5.5."""
+    grids = []
+    for aspect in ("coherence", "fluency"):
+        said = ratings.of_aspect(aspect)
+        grid = np.full((1 + said.reply.max(), len(said.raters)), np.nan)
+        grid[said.reply, said.rater] = said.value
+        grids.append(grid)
+    rng, found = np.random.default_rng(0), []
+    for _ in range(draws):
+        some = np.ix_(
+            rng.choice(rows, DIALOGUES, replace=False), rng.choice(grids[0].shape[1], PEOPLE, replace=False)
+        )
+        found.append(np.corrcoef(*(grid[some].mean(axis=1) for grid in grids))[0, 1])
+    return np.array(found)
 
 
 def rated(file: str) -> Path:
@@ -141,6 +166,7 @@ def sections(study: Study) -> Iterable[str]:
     yield titled("Who stands out", standing_out(study))
     yield titled("How far people agree", reliability(study))
     yield titled("Section 5.5: how aspects go together", relations(study))
+    yield titled(f"Coherence with fluency, from {DIALOGUES} replies and {PEOPLE} raters", in_draws(study))
     yield titled("Ratings on 0 to 1", scaled(study))
 
 
@@ -218,6 +244,21 @@ def relations(study: Study) -> str:
         for pair in found.pairs
     ]
     return marked_down([["ratings", "aspect", "with", "replies", "Pr.", "Spr."], *body])
+
+
+def in_draws(study: Study) -> str:
+    """Where the paper's number lies among draws of as many replies and raters as it is from."""
+    body = [
+        [
+            name,
+            *map(short, np.quantile(drawn, [0.025, 0.5, 0.975])),
+            short(float(np.mean(drawn <= SECTION_5_5))),
+        ]
+        for name, drawn in study.small.items()
+    ]
+    return marked_down(
+        [["drawn from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"], *body]
+    )
 
 
 def scaled(study: Study) -> str:

@@ -1,12 +1,21 @@
 """Somebody has replies rated, and wants to know what the ratings are worth."""
 
 import csv
+import inspect
 import io
 import json
+import re
+import subprocess
+import sys
 
 import pytest
 
 import dialoscope as ds
+from dialoscope.cli.raters import raters as command
+from scripts import documents
+from tests.conftest import ROOT
+
+PAGE = "docs/raters.md"
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +104,27 @@ def test_ratings_on_0_to_1(cli, run):
         for rows in (plain, scaled)
     )
     assert second == pytest.approx((first - 1) / 4)
+
+
+def test_the_defaults_are_those_of_python():
+    ours, theirs = (inspect.signature(one).parameters for one in (command, ds.raters))
+    for name in ("system", "normalise", "confidence", "draws", "seed"):
+        assert ours[name].default == theirs[name].default
+
+
+def test_what_the_page_shows_is_what_its_commands_print():
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert documents.renewed(text) == text, f"make the outputs in {PAGE} again"
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (ROOT / "docs" / target).exists(), target
+
+
+def test_the_python_of_the_page_runs(tmp_path):
+    code = re.findall(r"^```python\n(.*?)^```$", (ROOT / PAGE).read_text(encoding="utf-8"), re.M | re.S)[-1]
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ICC(2,k)" in done.stdout
 
 
 @pytest.mark.corpora
