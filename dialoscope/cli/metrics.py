@@ -9,6 +9,6 @@ def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
     import dialoscope
     from dialoscope.metrics.catalogue import catalogue
 
-    known = dialoscope.trust()
-    listed = catalogue(trust=lambda one: known.of(one).told)
+    trust = dialoscope.trust()
+    listed = catalogue(trust=lambda one: {"told": trust.of(one).told, **trust.of(one).numbers})
     screen.show(listed.printed(options.form(json=json, csv=False, markdown=markdown)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Plot
+from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Plot, SeedOfRun
 
 if TYPE_CHECKING:
     from dialoscope import Trust
@@ -34,6 +34,7 @@ def trust(
     aspect: Aspect = "overall",
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
+    seed: SeedOfRun = None,
     plot: Plot = None,
     json: AsJson = False,
     csv: AsCsv = False,
@@ -48,7 +49,9 @@ def trust(
         figures.ready(plot)
     results = [dialoscope.Result.load(run) for run in runs]
     names = [run.resolve().name for run in runs]
-    found = dialoscope.trust(*results, names=names, aspect=aspect, confidence=confidence, draws=draws)
+    found = dialoscope.trust(
+        *results, names=names, aspect=aspect, confidence=confidence, draws=draws, seed=seed
+    )
     screen.show(found.printed(form))
     if plot is not None:
         screen.note(f"Drawn in {figures.save(figures.intervals(_rows(found), _axis(aspect)), plot)}")

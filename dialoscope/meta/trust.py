@@ -27,6 +27,7 @@ def trust(
     aspect: str = "overall",
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
+    seed: int | None = None,
 ) -> Trust:
     """How every metric of these rated runs goes with every rated aspect, and on the whole.
 
@@ -36,9 +37,15 @@ def trust(
         aspect: What people were asked for; where replies were not rated overall, coherence stands for that.
         confidence: How much an interval should hold.
         draws: How often to resample, contexts with all their replies.
+        seed: Of the draws; that of each run where none is given.
     """
     check_chance(confidence, draws)
-    found = _of_runs(results, names, confidence, draws) if results else _known(confidence, draws)
+    judged = _judged(results, names, seed)
+    _check_apart(judged)
+    if judged:
+        found = _marked(measured(judged, confidence, draws), {one.data for one in judged})
+    else:
+        found = _known(confidence, draws, seed)
     chosen = replace(found, aspect=aspect)
     if not chosen.standing():
         rated = dict.fromkeys(name for corpus in found.corpora for name in corpus.aspects)
@@ -48,8 +55,8 @@ def trust(
     return chosen
 
 
-def _known(confidence: float, draws: int) -> Trust:
-    if (confidence, draws) != (CONFIDENCE, DRAWS):
+def _known(confidence: float, draws: int, seed: int | None) -> Trust:
+    if (confidence, draws, seed) != (CONFIDENCE, DRAWS, None):
         raise DialoscopeError(
             f"The figures that come with dialoscope have {100 * CONFIDENCE:g}% intervals from {DRAWS} draws; "
             "name rated runs to measure others."
@@ -57,15 +64,15 @@ def _known(confidence: float, draws: int) -> Trust:
     return shipped()
 
 
-def _of_runs(results: Sequence[Result], names: Sequence[str], confidence: float, draws: int) -> Trust:
+def _judged(results: Sequence[Result], names: Sequence[str], seed: int | None) -> "list[Judged]":
     titles = tuple(names) or tuple(map(_title, results))
     if len(set(titles)) < len(results) or len(titles) != len(results):
         raise DialoscopeError(
-            f"Each corpus needs a name of its own, but these are: {printable(', '.join(titles))}."
+            f"Each corpus needs a name of its own, but these are: {printable(', '.join(titles))}; rename a "
+            "run's folder (names=)."
         )
     judged = [Judged.of(result, name) for name, result in zip(titles, results, strict=True)]
-    _check_apart(judged)
-    return _marked(measured(judged, confidence, draws), {one.data for one in judged})
+    return judged if seed is None else [replace(one, seed=seed) for one in judged]
 
 
 class Scored(NamedTuple):
@@ -92,6 +99,7 @@ class Judged:
     data: str
     """Its hash."""
     seed: int
+    """Of the draws."""
     source: str = ""
     """Whom to cite."""
 
@@ -130,7 +138,7 @@ def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: i
 
 def _described(one: Judged) -> Corpus:
     contexts = len(np.unique(one.items))
-    return Corpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data)
+    return Corpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed)
 
 
 def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, Figure]]:

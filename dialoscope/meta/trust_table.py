@@ -1,7 +1,5 @@
 """How far metrics can be trusted, in the forms people read and programs pass on."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +10,7 @@ from typing import Any
 from dialoscope.coefficients import short
 from dialoscope.meta.trusted import FORMAT, VERSION, Family, Figure, Trust, bracketed
 from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results import written
 from dialoscope.results.table import aligned, marked_down
 
 DIGITS = 4
@@ -30,13 +29,9 @@ def markdown(trust: Trust) -> str:
 
 def as_csv(trust: Trust) -> str:
     """One line for each metric, corpus and aspect."""
-    out = io.StringIO()
-    head = ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
-    writer = csv.DictWriter(out, head, lineterminator="\n")
-    writer.writeheader()
-    for family in trust.families:
-        writer.writerows({**_plain(asdict(one)), **_whose(family)} for one in family.figures)
-    return out.getvalue().rstrip("\n")
+    columns = ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
+    rows = [{**_plain(asdict(one)), **_whose(family)} for family in trust.families for one in family.figures]
+    return written.as_csv(rows, columns)
 
 
 def as_json(trust: Trust) -> str:

@@ -74,6 +74,8 @@ class Corpus:
     contexts: int
     data: str
     """A hash of all of it."""
+    seed: int
+    """Of the draws."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,12 +4,15 @@ import dataclasses
 import inspect
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.metrics.base import Metric
+
+Known = Callable[[Metric[Any]], Mapping[str, Any]]
+"""What is known of how far a metric can be trusted."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,8 @@ class Entry:
     settings: str
     variants: str
     paper: str
-    trust: str
-    """How it goes with what people say, or why that is not known; nothing where nobody was asked."""
+    trust: Mapping[str, Any]
+    """How it goes with what people say: `told` in words, or why it is not known, and in numbers."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Catalogue:
         head = "| metric | what it is | direction | bounds | needs | variants | trust |\n" + "|---" * 7 + "|"
         rows = [
             f"| [{entry.name}]({entry.name}.md) | {entry.what} | {entry.direction} | {entry.bounds} "
-            f"| {entry.needs} | {entry.variants} | {entry.trust or '–'} |"
+            f"| {entry.needs} | {entry.variants} | {entry.trust.get('told', '–')} |"
             for entry in self.entries
         ]
         return "\n".join([head, *rows])
@@ -57,12 +60,12 @@ class Catalogue:
         return "\n\n".join(map(_paragraph, self.entries))
 
 
-def catalogue(trust: Callable[[Metric[Any]], str] = lambda _: "") -> Catalogue:
+def catalogue(trust: Known = lambda _: {}) -> Catalogue:
     """All metrics that are installed, and what is known of each by its default settings."""
     return Catalogue(tuple(_entry(metric_class(name), trust) for name in metric_names()))
 
 
-def _entry(chosen: type[Metric[Any]], trust: Callable[[Metric[Any]], str]) -> Entry:
+def _entry(chosen: type[Metric[Any]], trust: Known) -> Entry:
     default = chosen()
     direction = {True: "higher is better", False: "lower is better", None: "neither end is better"}
     settings = [f"{field.name}={getattr(default, field.name)}" for field in dataclasses.fields(default)]
@@ -87,6 +90,6 @@ def _paragraph(entry: Entry) -> str:
         f"  settings: {entry.settings}",
         *([f"  variants: {entry.variants}"] if entry.variants != "–" else []),
         f"  {entry.paper}",
-        *([f"  trust: {entry.trust}"] if entry.trust else []),
+        *([f"  trust: {entry.trust['told']}"] if entry.trust else []),
     ]
     return "\n".join(lines)

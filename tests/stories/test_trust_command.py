@@ -96,7 +96,7 @@ def test_what_cannot_be_done_is_told(cli, tmp_path):
 
 def test_the_defaults_are_those_of_python():
     ours, theirs = (inspect.signature(one).parameters for one in (command, ds.trust))
-    for name in ("aspect", "confidence", "draws"):
+    for name in ("aspect", "confidence", "draws", "seed"):
         assert ours[name].default == theirs[name].default
 
 
@@ -104,8 +104,9 @@ def test_metrics_are_listed_with_their_trust(cli):
     told = ds.trust().of(ds.metric("bleu")).told
     assert f"  trust: {told}\n" in cli("metrics")[1]
     listed = {entry["name"]: entry["trust"] for entry in json.loads(cli("metrics", "--json")[1])}
-    assert listed["bleu"] == told
-    assert listed["fbd"] == "not measured: a single reply has no value"
+    assert listed["bleu"]["told"] == told
+    assert listed["bleu"]["low"] < listed["bleu"]["spearman"] < listed["bleu"]["high"]
+    assert listed["fbd"] == {"told": "not measured: a single reply has no value"}
     assert f"| {told} |" in cli("metrics", "--markdown")[1]
 
 

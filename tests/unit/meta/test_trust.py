@@ -199,6 +199,16 @@ def test_the_same_run_gives_the_same_bits():
     assert len(texts) == 1
 
 
+def test_the_seed_is_that_of_the_run_or_the_one_that_is_given():
+    run = rated_run()
+    usual, same, other = (trust(run, names=["c"], draws=100, seed=seed) for seed in (None, 0, 7))
+    assert usual.printed("json") == same.printed("json") != other.printed("json")
+    assert [found.corpora[0].seed for found in (usual, other)] == [0, 7]
+    assert [one.families[0].figures[0].spearman for one in (usual, other)] == [
+        usual.families[0].figures[0].spearman
+    ] * 2
+
+
 def test_forms_hold_the_same_figures_and_json_is_read_back(tmp_path):
     found = trust(rated_run(aspects=("overall", "fluency")), names=["c"], draws=100)
     told = json.loads(found.printed("json"))
@@ -246,8 +256,9 @@ def test_what_cannot_be_measured_is_told():
         trust(run, aspect="wit", draws=100)
     with pytest.raises(DialoscopeError, match="confidence must lie between 0 and 1"):
         trust(run, confidence=2)
-    with pytest.raises(DialoscopeError, match=r"have 95% intervals from 1000 draws; name rated runs"):
-        trust(draws=500)
+    for other in ({"draws": 500}, {"seed": 3}, {"confidence": 0.9}):
+        with pytest.raises(DialoscopeError, match=r"have 95% intervals from 1000 draws; name rated runs"):
+            trust(**other)
 
 
 def test_what_was_fitted_to_the_ratings_is_not_judged_as_if_it_had_not(monkeypatch):
@@ -288,7 +299,7 @@ def test_what_is_shipped_has_figures_and_names_and_no_text():
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", told["made"]["date"])
     assert {one["name"]: one["source"] for one in told["corpora"]} == measure_trust.CORPORA
     for one in told["corpora"]:
-        assert set(one) == {"name", "source", "aspects", "replies", "contexts", "data"}
+        assert set(one) == {"name", "source", "aspects", "replies", "contexts", "data", "seed"}
         assert re.fullmatch(r"sha256:[0-9a-f]{64}", one["data"])
         assert re.search(r", 20\d\d, https://aclanthology.org/", one["source"])
     reasons = {
