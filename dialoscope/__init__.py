@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dialoscope.meta.agreement import Agreement
     from dialoscope.meta.compare import compare
     from dialoscope.meta.comparisons import Comparisons
+    from dialoscope.meta.correlate import correlate
+    from dialoscope.meta.correlations import Correlations
     from dialoscope.meta.rater_report import Raters
     from dialoscope.meta.raters import raters
     from dialoscope.meta.trust import trust
@@ -101,6 +103,7 @@ _HOMES = {
     "Composite": "metrics.composite",
     "CompositeRecipe": "learn.composite",
     "Copying": "metrics.copying",
+    "Correlations": "meta.correlations",
     "CrossRecipe": "learn.recipe",
     "DataError": "errors",
     "Dialogue": "records",
@@ -158,6 +161,7 @@ _HOMES = {
     "audit": "auditing",
     "augment": "augmentation",
     "compare": "meta.compare",
+    "correlate": "meta.correlate",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
@@ -199,6 +203,7 @@ __all__ = [
     "CompositeRecipe",
     "Contexts",
     "Copying",
+    "Correlations",
     "CrossRecipe",
     "DataError",
     "Dialogue",
@@ -257,6 +262,7 @@ __all__ = [
     "audit",
     "augment",
     "compare",
+    "correlate",
     "doctor",
     "evaluate",
     "lint",

@@ -113,9 +113,10 @@ def _scale(x: Floats) -> float:
     return length if length > 1e-13 * float(np.linalg.norm(x)) else 0.0
 
 
-def short(value: float) -> str:
-    """Two digits, as tables of coefficients have them: .42, −.05, 1."""
+def short(value: float, digits: int = 2) -> str:
+    """As tables of coefficients have them: .42, −.05, 1."""
     if math.isnan(value):
         return "–"
-    text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
-    return text.replace("1.00", "1").replace("0.", ".", 1)
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) else ""
+    return sign + ("1" if float(text) == 1 else text.replace("0.", ".", 1))

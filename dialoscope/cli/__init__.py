@@ -15,6 +15,7 @@ from dialoscope.cli.assets import assets
 from dialoscope.cli.audit import audit
 from dialoscope.cli.augment import augment
 from dialoscope.cli.compare import compare
+from dialoscope.cli.correlate import correlate
 from dialoscope.cli.doctor import doctor
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
@@ -41,6 +42,7 @@ app = typer.Typer(
 for verb in (
     score,
     show,
+    correlate,
     raters,
     agree,
     compare,

@@ -67,7 +67,7 @@ def drawn(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> 
     A pair of columns is compared on the rows where both have a value.
     """
     found = np.full((draws.times, x.shape[1], y.shape[1]), np.nan)
-    for rows, xs, ys in _without_gaps(x, y):
+    for rows, xs, ys in without_gaps(x, y):
         ours = x[np.ix_(rows, xs)]
         same = x is y and np.array_equal(xs, ys)
         sides = Sides(ours, ours if same else y[np.ix_(rows, ys)])
@@ -84,7 +84,7 @@ def interval(values: Floats, confidence: float) -> Floats:
     return np.where(unknown, np.nan, ends)
 
 
-def _without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:
+def without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Rows, and the columns of x and of y that have a value in just these: few kinds, since gaps repeat."""
     for gaps, xs in _gaps(x):
         for others, ys in _gaps(y):

@@ -1,0 +1,122 @@
+"""The verb `correlate`."""
+
+from typing import Annotated
+
+import typer
+
+from dialoscope.cli import options, screen
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsMarkdown,
+    Confidence,
+    Draws,
+    Map,
+    Plot,
+    RatingFiles,
+    Run,
+    ScoreFiles,
+    SeedOfRun,
+    Signatures,
+)
+
+Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
+Levels = Annotated[list[str], typer.Option("--level", help="reply or system; both if none is named.")]
+Groups = Annotated[
+    list[str],
+    typer.Option(
+        "--group",
+        help="Of replies: overall, or the mean of those within each system or each item (context); all "
+        "three if none is named.",
+    ),
+]
+Coefficients = Annotated[
+    list[str],
+    typer.Option(
+        "--coefficient", help="pearson, spearman, kendall, cosine or accuracy; all of them if none is named."
+    ),
+]
+SystemValue = Annotated[
+    str,
+    typer.Option(
+        metavar="own|mean",
+        help="What a metric says of a system: its own value for all replies, or the mean over them.",
+    ),
+]
+Fewest = Annotated[int, typer.Option(min=2, help="How many replies, or systems, a coefficient needs.")]
+Permutations = Annotated[
+    int | None,
+    typer.Option(
+        min=100,
+        help="For p-values; 10,000 if not named, fewer (down to 1,000) for more than 1,000 replies.",
+    ),
+]
+Better = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="METRIC METRIC",
+        help="In place of the tables: which of two metrics follows people more closely.",
+    ),
+]
+EveryPair = Annotated[
+    bool, typer.Option("--every-pair", help="In place of the tables: the same for every two metrics.")
+]
+Figure = Annotated[str, typer.Option(metavar="scatter|intervals|heatmap", help="What --plot draws.")]
+
+
+def correlate(
+    run: Run,
+    ratings: RatingFiles = [],
+    aspect: Aspects = [],
+    scores: ScoreFiles = [],
+    map: Map = [],
+    level: Levels = [],
+    group: Groups = [],
+    coefficient: Coefficients = [],
+    system_value: SystemValue = "own",
+    fewest: Fewest = 3,
+    better: Better = None,
+    every_pair: EveryPair = False,
+    confidence: Confidence = 0.95,
+    draws: Draws = 1000,
+    permutations: Permutations = None,
+    seed: SeedOfRun = None,
+    plot: Plot = None,
+    figure: Figure = "scatter",
+    signatures: Signatures = False,
+    json: AsJson = False,
+    csv: AsCsv = False,
+    markdown: AsMarkdown = False,
+) -> None:
+    """Show how well each metric of a run follows what people said of its replies."""
+    import dialoscope
+    from dialoscope import figures
+    from dialoscope.figures.correlated import check, correlated
+
+    form = options.form(json=json, csv=csv, markdown=markdown)
+    check(figure)
+    if plot is not None:
+        figures.ready(plot)
+    pairs = every_pair or better is not None
+    chosen = {"levels": level, "groups": group, "coefficients": coefficient}
+    if pairs:  # nothing else need be made for them
+        chosen = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient[:1] or ["spearman"]}
+    found = dialoscope.correlate(
+        dialoscope.Result.load(run),
+        options.ratings(ratings, map),
+        aspect=aspect or None,
+        scores=options.scores(scores, map),
+        system_value=system_value,
+        fewest=fewest,
+        confidence=confidence,
+        draws=draws,
+        permutations=permutations,
+        seed=seed,
+        **{name: named for name, named in chosen.items() if named},
+    )
+    told = (
+        found.better(*(better or ())).printed(form) if pairs else found.printed(form, signatures=signatures)
+    )
+    screen.show(told)
+    if plot is not None:
+        screen.note(f"Drawn in {figures.save(correlated(found, figure), plot)}")

@@ -1,0 +1,245 @@
+"""Which of two metrics follows people more closely, on the replies that both have a value for."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialoscope.coefficients import NAMES, measure, short
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.meta.correlation import written
+from dialoscope.meta.levels import Chance
+from dialoscope.meta.panel import Panel
+from dialoscope.meta.significance import UNTESTED, holm, steiger, williams
+from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results.table import aligned, chance, marked_down
+from dialoscope.results.written import as_csv, as_json
+from dialoscope.tally import Floats, Ints
+
+SURE = 0.05
+TESTED = ("pearson", "spearman")
+"""The coefficients that Williams' and Steiger's tests are for."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What people's ratings of one aspect say of two metrics."""
+
+    aspect: str
+    coefficient: str
+    first: str
+    second: str
+    first_value: float
+    second_value: float
+    difference: float
+    """The first less the second, each turned over if lower is better."""
+    low: float
+    high: float
+    t: float
+    """Williams'."""
+    p: float
+    p_holm: float
+    """Corrected for the number of pairs."""
+    z: float
+    """Steiger's."""
+    p_steiger: float
+    n: int
+    contexts: int
+    verdict: str
+    """The better metric; unsure where it is not beyond chance, – where nothing can be said."""
+
+
+@dataclass(frozen=True, repr=False)
+class Contests:
+    """Pairs of metrics, aspect by aspect."""
+
+    contests: tuple[Contest, ...]
+    coefficient: str
+    confidence: float
+
+    def contest(self, first: str, second: str, aspect: str) -> Contest:
+        """Two metrics, in this order."""
+        for one in self.contests:
+            if (one.first, one.second, one.aspect) == (first, second, aspect):
+                return one
+        raise DialoscopeError(f"There is no contest of {first} and {second} over {aspect} here.")
+
+    def printed(self, form: str = "text") -> str:
+        """As text, markdown, csv or json."""
+        return {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
+
+    def text(self) -> str:
+        """For a terminal or a mail."""
+        columns = list(zip(*self.grid(), strict=True))
+        return "\n".join([aligned(columns), "", *self.notes()])
+
+    def markdown(self) -> str:
+        """For a README or an issue."""
+        return "\n".join([marked_down(self.grid()), "", *listed_in_markdown(self.notes())])
+
+    def csv(self) -> str:
+        """One line for each pair and aspect."""
+        return as_csv(self.rows(), list(Contest.__dataclass_fields__))
+
+    def json(self) -> str:
+        """The same as a list of objects, undefined as null."""
+        return as_json(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each pair and aspect."""
+        return [asdict(one) for one in self.contests]
+
+    def grid(self) -> list[list[str]]:
+        """Texts with a head row."""
+        head = ["aspect", "first", "second", "first's", "second's", "difference", "p", "n", "better"]
+        return [head, *map(_row, self.contests)]
+
+    def notes(self) -> list[str]:
+        """What a reader must know to read the table."""
+        tests = (
+            "p: Williams' test, corrected for the number of pairs (Holm); it takes all replies for "
+            "independent, which the interval does not."
+        )
+        by = "the interval is clear of 0"
+        return [
+            f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
+            "for; difference: first less second, turned over where lower is better.",
+            f"[low, high]: {100 * self.confidence:g}% interval from draws of contexts, the same for both.",
+            *([tests] if self.coefficient in TESTED else []),
+            f"better: where {by}" + (f" and p < {SURE:g}." if self.coefficient in TESTED else "."),
+        ]
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Contests: {len(self.contests)} of {self.coefficient}>"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return self.markdown()
+
+
+def _row(one: Contest) -> list[str]:
+    ends = "" if math.isnan(one.low) else f" [{short(one.low, 3)}, {short(one.high, 3)}]"
+    return [
+        *map(printable, (one.aspect, one.first, one.second)),
+        short(one.first_value, 3),
+        short(one.second_value, 3),
+        short(one.difference, 3) + ends,
+        chance(one.p_holm),
+        str(one.n),
+        printable(one.verdict),
+    ]
+
+
+class Pair(NamedTuple):
+    """The places of two metrics."""
+
+    first: int
+    second: int
+
+
+def contests(
+    panel: Panel, chance: Chance, confidence: float, coefficient: str, first: str | None, second: str | None
+) -> Contests:
+    """Two metrics against each other, or every pair where none is named."""
+    if coefficient not in NAMES:
+        raise DialoscopeError(f"There is no coefficient '{coefficient}'. Choose from: {', '.join(NAMES)}.")
+    if (first is None) != (second is None):
+        raise DialoscopeError("Name two metrics to compare, or none for every pair.")
+    if first is None or second is None:
+        pairs = [Pair(*both) for both in combinations(range(len(panel.columns)), 2)]
+    else:
+        pairs = [Pair(panel.place(first), panel.place(second))]
+    bout = _Bout(panel, chance, confidence, coefficient)
+    held = [one for place in range(len(panel.aspects)) for one in bout.over(place, pairs)]
+    return Contests(tuple(held), coefficient, confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bout:
+    """How contests are held."""
+
+    panel: Panel
+    chance: Chance
+    confidence: float
+    coefficient: str
+
+    def over(self, aspect: int, pairs: Sequence[Pair]) -> list[Contest]:
+        """All pairs over one aspect."""
+        found: dict[Pair, Contest] = {}
+        for some, rows in self._with_the_same_gaps(aspect, pairs):
+            places = sorted({place for pair in some for place in pair})
+            draws = dict(zip(places, self._drawn(places, aspect, rows), strict=True))
+            found |= {pair: self._contest(pair, aspect, rows, draws) for pair in some}
+        held = [found[pair] for pair in pairs]
+        corrected = holm(np.array([one.p for one in held])).tolist()
+        return [_judged(one, p) for one, p in zip(held, corrected, strict=True)]
+
+    def _with_the_same_gaps(self, aspect: int, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], Ints]]:
+        """Pairs with the rows that both metrics and the aspect have a value in."""
+        x, y = self.panel.x, self.panel.y[:, aspect]
+        kinds: dict[bytes, list[Pair]] = {}
+        for pair in pairs:
+            gaps = np.isnan(x[:, pair]).any(axis=1) | np.isnan(y)
+            kinds.setdefault(gaps.tobytes(), []).append(pair)
+        for gaps_of, some in kinds.items():
+            yield some, np.flatnonzero(~np.frombuffer(gaps_of, bool))
+
+    def _drawn(self, places: Sequence[int], aspect: int, rows: Ints) -> Floats:
+        """Of each metric, turned over if lower is better: (metrics, draws)."""
+        clusters = Clusters.of(self.panel.item, self.chance.seed)
+        if clusters.count < 2:
+            return np.full((len(places), self.chance.draws), np.nan)
+        x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
+        found = drawn(self.coefficient, x, y, clusters.take(rows), self.chance.bootstrap)
+        turned: Floats = found[:, :, 0].T * np.array([[self._sign(place)] for place in places])
+        return turned
+
+    def _contest(self, pair: Pair, aspect: int, rows: Ints, draws: Mapping[int, Floats]) -> Contest:
+        panel = self.panel
+        y, columns = panel.y[rows, aspect], [panel.x[rows, place] for place in pair]
+        values = [measure(self.coefficient, column, y).value for column in columns]
+        one, other = (value * self._sign(place) for value, place in zip(values, pair, strict=True))
+        low, high = interval(draws[pair.first] - draws[pair.second], self.confidence).tolist()
+        t, z = UNTESTED, UNTESTED
+        if self.coefficient in TESTED:
+            signs = math.prod(map(self._sign, pair))
+            between = measure(self.coefficient, *columns).value * signs
+            t, z = (test(one, other, between, len(rows)) for test in (williams, steiger))
+        return Contest(
+            aspect=panel.aspects[aspect],
+            coefficient=self.coefficient,
+            first=panel.columns[pair.first].name,
+            second=panel.columns[pair.second].name,
+            first_value=values[0],
+            second_value=values[1],
+            difference=one - other,
+            low=low,
+            high=high,
+            t=t.statistic,
+            p=t.p,
+            p_holm=math.nan,
+            z=z.statistic,
+            p_steiger=z.p,
+            n=len(rows),
+            contexts=len(np.unique(panel.item[rows])),
+            verdict="–",
+        )
+
+    def _sign(self, place: int) -> int:
+        return -1 if self.panel.columns[place].higher_is_better is False else 1
+
+
+def _judged(one: Contest, p_holm: float) -> Contest:
+    """With the correction, and what it comes to."""
+    if math.isnan(one.low):
+        return replace(one, p_holm=p_holm)
+    sure = (one.low > 0 or one.high < 0) and (p_holm < SURE or one.coefficient not in TESTED)
+    better = one.first if one.difference > 0 else one.second
+    return replace(one, p_holm=p_holm, verdict=better if sure else "unsure")

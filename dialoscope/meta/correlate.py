@@ -1,0 +1,170 @@
+"""Do metrics agree with people: every metric with every rated aspect, with intervals and tests."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from dialoscope.coefficients import FEWEST, NAMES
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.bootstrap import interval
+from dialoscope.meta.correlation import Aspect, Correlation, Kind, Settings
+from dialoscope.meta.correlations import Correlations
+from dialoscope.meta.intraclass import ceiling
+from dialoscope.meta.levels import AllReplies, Chance, InGroups, Level, OverSystems
+from dialoscope.meta.panel import Panel
+from dialoscope.meta.significance import holm
+from dialoscope.printable import printable
+from dialoscope.records import Rating, Score
+from dialoscope.results import Ratings, Result
+from dialoscope.results.result import CONFIDENCE, DRAWS
+from dialoscope.results.scores import Scores
+from dialoscope.tally import Floats
+
+LEVELS = ("reply", "system")
+GROUPS = ("overall", "system", "item")
+PERMUTATIONS = range(1_000, 10_001)
+"""As many as make ten million rows, but not fewer nor more than this."""
+
+
+def correlate(
+    result: Result,
+    ratings: Ratings | Iterable[Rating] | None = None,
+    *,
+    aspect: str | Sequence[str] | None = None,
+    scores: Scores | Iterable[Score] | None = None,
+    levels: Sequence[str] = LEVELS,
+    groups: Sequence[str] = GROUPS,
+    coefficients: Sequence[str] = NAMES,
+    system_value: str = "own",
+    fewest: int = FEWEST,
+    confidence: float = CONFIDENCE,
+    draws: int = DRAWS,
+    permutations: int | None = None,
+    seed: int | None = None,
+) -> Correlations:
+    """How well each metric of a run follows what people said of its replies.
+
+    Args:
+        result: A run.
+        ratings: What people said of its replies, in place of the ratings in the run.
+        aspect: Which of the rated aspects; all of them if none is named.
+        scores: What other people's metrics gave the replies, judged beside the run's own.
+        levels: reply, system, or both.
+        groups: Of replies: overall, and the mean of the coefficients within each system or each item.
+        coefficients: pearson, spearman, kendall, cosine, accuracy.
+        system_value: What a metric says of a system: its own value, or the mean over the replies.
+        fewest: How many replies, or systems, a coefficient needs at least.
+        confidence: How much an interval should hold.
+        draws: How often contexts are resampled.
+        permutations: How often what people said is permuted; 10,000 times where none is given, fewer (down
+            to 1,000) for more than 1,000 replies.
+        seed: Of draws and permutations; that of the run where none is given.
+    """
+    kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
+    names = _chosen(coefficients, NAMES, "coefficient")
+    _check(confidence, draws, permutations, fewest)
+    times = _permutations(len(result.replies)) if permutations is None else permutations
+    chance = Chance(draws, times, result.provenance.seed if seed is None else seed)
+    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    others = None if scores is None else Scores.of(result.replies, scores)
+    panel = Panel.of(result, said, _aspects(said, aspect), others)
+    settings = Settings(
+        kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
+    )
+    aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
+    cells = [
+        cell
+        for kind in kinds
+        for cell in _cells(kind, _level(kind, panel, chance, fewest, system_value), settings, aspects, panel)
+    ]
+    about = (*said.notes, *(others.notes if others else ()))
+    return Correlations(tuple(cells), aspects, settings, about, panel)
+
+
+def _level(kind: Kind, panel: Panel, chance: Chance, fewest: int, system_value: str) -> Level:
+    if kind.level == "system":
+        return OverSystems(panel.rated_systems(system_value), chance, fewest)
+    if kind.group == "overall":
+        return AllReplies(panel, chance, fewest)
+    return InGroups(panel, chance, fewest, by_system=kind.group == "system")
+
+
+def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
+    if "reply" in levels:
+        yield from (Kind("reply", group) for group in groups)
+    if "system" in levels:
+        yield Kind("system", "overall")
+
+
+def _cells(
+    kind: Kind, level: Level, settings: Settings, aspects: Sequence[Aspect], panel: Panel
+) -> Iterator[Correlation]:
+    """Coefficient by coefficient, aspect by aspect."""
+    found = [level.values(name) for name in settings.coefficients]
+    tested = level.p_values(settings.coefficients, [one.value for one in found])
+    counts = level.counts
+    for name, values, p in zip(settings.coefficients, found, tested, strict=True):
+        low, high = interval(level.drawn(name), settings.confidence)
+        corrected = _holm(p)
+        for (i, j), value in np.ndenumerate(values.value):
+            column = level.metrics[i]
+            yield Correlation(
+                metric=column.name,
+                aspect=aspects[j].name,
+                level=kind.level,
+                group=kind.group,
+                coefficient=name,
+                value=float(value),
+                low=float(low[i, j]),
+                high=float(high[i, j]),
+                p=float(p[i, j]),
+                p_holm=float(corrected[i, j]),
+                n=int(counts.n[i, j]),
+                undefined=int(np.isnan(column.values).sum()),
+                contexts=int(counts.contexts[i, j]),
+                groups=None if values.groups is None else int(values.groups[i, j]),
+                of=level.of,
+                ceiling=aspects[j].ceiling if kind == Kind("reply", "overall") else np.nan,
+                higher_is_better=column.higher_is_better,
+                why=values.why[i][j],
+                signature=column.signature,
+            )
+
+
+def _holm(p: Floats) -> Floats:
+    """Over the metrics, for each aspect."""
+    return np.stack([holm(column) for column in p.T], axis=1) if p.size else p
+
+
+def _aspects(said: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ...]:
+    wanted = [aspect] if isinstance(aspect, str) else aspect
+    if not said.aspects:
+        raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
+    return tuple(dict.fromkeys(map(said.named, wanted))) if wanted else said.aspects
+
+
+def _aspect(said: Ratings, panel: Panel, place: int) -> Aspect:
+    name, values = panel.aspects[place], panel.y[:, place]
+    most = ceiling(said.of_aspect(name))
+    return Aspect(name, int((~np.isnan(values)).sum()), len(values), most.value, most.why)
+
+
+def _chosen(given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    """In the order of those that there are; an error where one is none of them."""
+    for one in given:
+        if one not in known:
+            raise DialoscopeError(f"There is no {what} '{printable(one)}'. Choose from: {', '.join(known)}.")
+    if not given:
+        raise DialoscopeError(f"Not one {what} is named. Choose from: {', '.join(known)}.")
+    return tuple(one for one in known if one in given)
+
+
+def _permutations(replies: int) -> int:
+    return int(np.clip(10_000_000 // max(replies, 1), PERMUTATIONS[0], PERMUTATIONS[-1]))
+
+
+def _check(confidence: float, draws: int, permutations: int | None, fewest: int) -> None:
+    if not 0 < confidence < 1 or draws < 1:
+        raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")
+    if (permutations is not None and permutations < 1) or fewest < 2:
+        raise DialoscopeError("permutations must be at least 1, and fewest at least 2.")

@@ -1,0 +1,110 @@
+"""What a reader must know to read correlations, in words."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from dialoscope.meta.correlation import Aspect, Correlation, Kind, Settings, written
+from dialoscope.meta.forms import MOST_SHUFFLED_PAIRS, PAIRED
+from dialoscope.printable import printable
+from dialoscope.results.table import chance
+
+FEW_SYSTEMS = 6
+"""With fewer than this, chance alone orders systems as people do every so often."""
+_SHOWN = 10
+
+
+def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correlation]) -> list[str]:
+    """What the columns are, what is missing, and why a number is undefined."""
+    return [
+        *_reading(settings, cells),
+        *_few_systems(settings, cells),
+        *_ceilings(aspects),
+        *_unrated(aspects),
+        *_without_value(settings, cells),
+        *_reasons(cells),
+    ]
+
+
+def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+    draws, permutations = settings.chance.draws, settings.chance.permutations
+    yield (
+        f"[low, high]: {100 * settings.confidence:g}% interval from {draws} draws of {settings.contexts} "
+        f"contexts; p: by {permutations} permutations, corrected for the number of metrics (Holm)."
+    )
+    shown = {kind.head: kind.title for kind in settings.kinds[1:]}
+    if shown:
+        yield "; ".join(f"{head}: {written(settings.main)} {title}" for head, title in shown.items()) + "."
+    yield from _groups(settings, cells)
+    if any(one.higher_is_better is False for one in cells):
+        yield "↓: lower is better, so that a negative value is what it should be."
+    many = settings.replies * (settings.replies - 1) / 2 > MOST_SHUFFLED_PAIRS
+    paired = [name for name in settings.coefficients if name in PAIRED]
+    if many and paired and Kind("reply", "overall") in settings.kinds:
+        named = " and ".join(map(written, paired))
+        yield f"p of {named}: by their form for many replies, permuted in the same way."
+
+
+def _groups(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """Of how many groups a mean is, where some have no coefficient."""
+    for kind in settings.kinds:
+        found = [one for one in cells if one.kind == kind and one.coefficient == settings.main and one.groups]
+        counts = [one.groups for one in found if one.groups is not None]
+        if counts and min(counts) < (whole := found[0].of or 0):
+            some = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{min(counts)}"
+            yield f"{kind.head}: {some} of {whole} have a coefficient, and it is the mean of theirs."
+
+
+def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[str]:
+    of_systems = [one.n for one in cells if one.level == "system"]
+    most = max(of_systems, default=0)
+    if of_systems and most < FEW_SYSTEMS:
+        least = f"; no p is below {chance(2 / math.factorial(most))}" if most > 1 else ""
+        yield (
+            f"{most or 'No'} system{'s' * (most != 1)} with a value and a rating: over fewer than "
+            f"{FEW_SYSTEMS} a correlation says next to nothing{least}."
+        )
+
+
+def _ceilings(aspects: Sequence[Aspect]) -> Iterator[str]:
+    if any(not math.isnan(one.ceiling) for one in aspects):
+        yield "ceiling: the correlation that a metric without any error would have, given the raters' noise."
+    for one in aspects:
+        if one.why:
+            yield f"The ceiling of {printable(one.name)} is unknown: {printable(one.why)}."
+
+
+def _unrated(aspects: Sequence[Aspect]) -> Iterator[str]:
+    for one in aspects:
+        if one.rated < one.replies:
+            lacking = f"{one.replies - one.rated} of {one.replies} replies"
+            yield f"{lacking} have no rating of {printable(one.name)}."
+
+
+def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """Metrics that are undefined for as many replies, together."""
+    found: dict[int, dict[str, None]] = {}
+    for one in cells:
+        if one.undefined:
+            found.setdefault(one.undefined, {})[printable(one.metric)] = None
+    for count, metrics in found.items():
+        yield f"{count} of {settings.replies} replies have no value of {_listed(list(metrics))}."
+
+
+def _reasons(cells: Sequence[Correlation]) -> Iterator[str]:
+    """Why coefficients are undefined, those for one reason together."""
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    for one in cells:
+        if one.why:
+            found.setdefault((one.aspect, one.kind.title, one.why), {})[printable(one.metric)] = None
+    lines = [
+        f"{printable(aspect)}, {title}, is undefined for {_listed(list(metrics))}: {why}."
+        for (aspect, title, why), metrics in found.items()
+    ]
+    yield from lines[:_SHOWN]
+    if len(lines) > _SHOWN:
+        yield f"… and for {len(lines) - _SHOWN} more reasons; all of them: --json (json())."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,192 @@
+"""What metrics and people said of the replies of a run, side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.bootstrap import Clusters
+from dialoscope.meta.columns import Column, columns, of_systems_alone
+from dialoscope.results import Ratings, Result
+from dialoscope.results.redrawn import drawn_scores
+from dialoscope.results.resampling import MOST_BLOCKS, Draws
+from dialoscope.results.scores import Scores
+from dialoscope.results.uncertainty import most_blocks
+from dialoscope.tally import Floats, Ints
+
+VALUES = ("own", "mean")
+"""What a metric says of a system: its own value for all replies together, or the mean over the replies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Replies by id and system, so that the order of a file does not show in what is drawn at random."""
+
+    result: Result
+    rows: Ints
+    """Where each reply stands in the run."""
+    item: Ints
+    system: Ints
+    columns: tuple[Column, ...]
+    """The metrics that have a value for a reply."""
+    aspects: tuple[str, ...]
+    x: Floats  # (replies, columns)
+    y: Floats  # (replies, aspects): mean ratings
+
+    @classmethod
+    def of(cls, result: Result, ratings: Ratings, aspects: Sequence[str], scores: Scores | None) -> "Panel":
+        """All metrics of a run, and scores by others, with the aspects that are named."""
+        found = columns(result, scores)
+        index = result.replies
+        names = np.array(index.systems, dtype=object)[index.system].tolist()
+        keys = list(zip(index.ids, names, strict=True))
+        rows = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+        order = sorted(index.systems)
+        place = np.array([order.index(name) for name in index.systems], np.int64)
+        return cls(
+            result,
+            rows,
+            _numbered(index.item[rows]),
+            place[index.system[rows]],
+            found,
+            tuple(aspects),
+            _side_by_side([one.values[rows] for one in found], len(rows)),
+            _side_by_side([ratings.means(one, len(rows))[rows] for one in aspects], len(rows)),
+        )
+
+    @property
+    def systems(self) -> list[str]:
+        """By name."""
+        return sorted(self.result.systems)
+
+    @cached_property
+    def of_systems(self) -> tuple[Column, ...]:
+        """Every metric, those that have no value for a reply as well; their columns are empty."""
+        nothing = np.empty(0)
+        alone = [
+            Column(name, one.signature, nothing, one.higher_is_better)
+            for name in of_systems_alone(self.result)
+            for one in [self.result.named(name)]
+        ]
+        return (*self.columns, *alone)
+
+    def place(self, name: str) -> int:
+        """That of a metric, by its name, among those with a value for a reply."""
+        known = [one.name for one in self.columns]
+        if name not in known:
+            name = self.result.label(self.result.named(name))
+        if name not in known:
+            raise DialoscopeError(f"{name} has no value for a reply; these have: {', '.join(known)}.")
+        return known.index(name)
+
+    def rated_systems(self, values: str) -> "Systems":
+        """What metrics and people say of each system."""
+        if values not in VALUES:
+            raise DialoscopeError(f"system_value is '{values}'; it must be one of: {', '.join(VALUES)}.")
+        return Systems(self, values)
+
+
+class DrawnSystems(NamedTuple):
+    """What some metrics, and people, say of each system in draws of contexts."""
+
+    places: Ints
+    """Which metrics."""
+    x: Floats  # (draws, systems, these metrics)
+    y: Floats  # (draws, systems, aspects)
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The same, system by system."""
+
+    panel: Panel
+    values: str
+
+    @cached_property
+    def x(self) -> Floats:
+        """Of each metric, (systems, metrics)."""
+        found = [[self._score(one, place) for one in self.panel.of_systems] for place in self._places]
+        return np.array(found, float).reshape(len(self._places), len(self.panel.of_systems))
+
+    @cached_property
+    def y(self) -> Floats:
+        """Mean ratings, (systems, aspects)."""
+        return np.array([_means(self.panel.y[self._rows(place)]) for place in self._places])
+
+    def drawn(self, draws: Draws) -> Iterator[DrawnSystems]:
+        """The same in draws of contexts, for all metrics that are drawn in blocks of one size."""
+        panel = self.panel
+        most = [self._most_blocks(one) for one in panel.of_systems]
+        for size in sorted(set(most)):
+            clusters = Clusters.of(panel.item, draws.seed, size)
+            if clusters.count < 2:
+                continue
+            weights = np.concatenate(list(clusters.weights(draws)))
+            places = np.flatnonzero(np.array(most) == size)
+            x = np.empty((draws.times, len(self._places), len(places)))
+            y = np.empty((draws.times, len(self._places), len(panel.aspects)))
+            for system in self._places:
+                rows = self._rows(system)
+                blocks = clusters.take(rows)
+                y[:, system] = _drawn_means(panel.y[rows], blocks, weights)
+                for column, place in enumerate(places):
+                    one = panel.of_systems[place]
+                    x[:, system, column] = self._drawn_score(one, rows, blocks, weights)
+            yield DrawnSystems(places, x, y)
+
+    @property
+    def _places(self) -> range:
+        return range(len(self.panel.systems))
+
+    def _rows(self, place: int) -> Ints:
+        return np.flatnonzero(self.panel.system == place)
+
+    def _by_itself(self, one: Column) -> bool:
+        """Whether the metric has a value of its own for a system, other than a mean."""
+        return bool(one.signature) and (self.values == "own" or not len(one.values))
+
+    def _score(self, one: Column, place: int) -> float:
+        if self._by_itself(one):
+            return self.panel.result.score(one.name, self.panel.systems[place])
+        return float(_means(one.values[self.panel.rows[self._rows(place)], None])[0])
+
+    def _most_blocks(self, one: Column) -> int:
+        if not self._by_itself(one):
+            return MOST_BLOCKS
+        return most_blocks(self.panel.result.named(one.name), len(self.panel.rows))
+
+    def _drawn_score(self, one: Column, rows: Ints, block: Clusters, weights: Floats) -> Floats:
+        if self._by_itself(one):
+            return drawn_scores(self.panel.result, one.name, self.panel.rows[rows], block.block, weights)
+        return _drawn_means(one.values[self.panel.rows[rows], None], block, weights)[:, 0]
+
+
+def _numbered(items: Ints) -> Ints:
+    """The same groups, numbered by when they first come."""
+    _, first, which = np.unique(items, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[which]
+
+
+def _side_by_side(found: Sequence[Floats], rows: int) -> Floats:
+    return np.stack(found, axis=1) if found else np.empty((rows, 0))
+
+
+def _means(columns: Floats) -> Floats:
+    """Of what is known of each column; NaN where nothing is."""
+    known = ~np.isnan(columns)
+    return _ratio(np.where(known, columns, 0.0).sum(axis=0), known.sum(axis=0))
+
+
+def _drawn_means(columns: Floats, blocks: Clusters, weights: Floats) -> Floats:
+    """The same in each draw, (draws, columns)."""
+    known = ~np.isnan(columns)
+    sums = blocks.sums(np.where(known, columns, 0.0))
+    return _ratio(weights @ sums, weights @ blocks.sums(known.astype(float)))
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Part over whole; NaN where there is no whole."""
+    return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)

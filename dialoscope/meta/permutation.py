@@ -1,0 +1,94 @@
+"""P-values by permutation: how often chance alone makes numbers agree as well as they do.
+
+What may change places is what would be alike if nothing were to be seen. Replies to one context are not
+independent, so that whole contexts change places, and the replies within them.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import permutations
+
+import numpy as np
+
+from dialoscope.meta.forms import Form
+from dialoscope.tally import Floats, Ints
+
+MANY = 20
+"""Contexts of one size, of which there are so many or more, change places among themselves."""
+AT_ONCE = 50
+"""Orders made at a time, which keeps them small."""
+
+
+def p_values(observed: Sequence[Floats], forms: Sequence[Form], orders: Iterable[Ints]) -> list[Floats]:
+    """Two-sided, for each form: the share of orders, that found included, as far from the middle as it is.
+
+    The middle is that of all orders, which is 0 for most coefficients, but not for a cosine.
+    """
+    found: list[list[Floats]] = [[one[None]] for one in observed]
+    for some in orders:
+        for form, values in zip(forms, found, strict=True):
+            values.append(form.shuffled(some))
+    return [_share_as_far(np.concatenate(values)) for values in found]
+
+
+def _share_as_far(values: Floats) -> Floats:
+    """Of the first axis, how many are as far from the mean as the first of them."""
+    far = np.abs(values - values.mean(axis=0))
+    # Sums that were added up in another order may differ in the last digits.
+    share = (far >= far[0] * (1 - 1e-9) - 1e-12).mean(axis=0)
+    return np.where(np.isnan(values[0]), np.nan, share)
+
+
+def within(group: Ints, times: int, seed: int) -> Iterator[Ints]:
+    """Orders in which rows change places within their group, (orders, rows)."""
+    rng = np.random.default_rng(seed)
+    blocks = _blocks(group).values()
+    yield from _chunks(len(group), times, lambda: ((rows, rng.permuted(rows, axis=1)) for rows in blocks))
+
+
+def exchanged(context: Ints, times: int, seed: int) -> Iterator[Ints]:
+    """Orders in which contexts change places with others of their size, and rows within their context.
+
+    Contexts of sizes that are rare have nobody to change places with; they are laid end to end in another
+    order, so that their rows mostly stay together.
+    """
+    rng = np.random.default_rng(seed)
+    blocks = _blocks(context)
+    common = [rows for rows in blocks.values() if len(rows) >= MANY]
+    rare = [row for rows in blocks.values() if len(rows) < MANY for row in rows]
+    ends = np.concatenate(rare) if rare else np.empty(0, np.int64)
+
+    def order() -> Iterator[tuple[Ints, Ints]]:
+        for rows in common:
+            yield rows, rng.permuted(rows[rng.permutation(len(rows))], axis=1)
+        if rare:
+            yield ends, np.concatenate([rng.permutation(rare[one]) for one in rng.permutation(len(rare))])
+
+    yield from _chunks(len(context), times, order)
+
+
+def reordered(rows: int, times: int, seed: int) -> Iterator[Ints]:
+    """Every other order of a few rows, or as many random ones as were asked for."""
+    if rows < 20 and math.factorial(rows) <= times + 1:
+        every = np.array(list(permutations(range(rows))), np.int64)
+        yield every[1:]  # the first is the order as it is
+        return
+    yield from within(np.zeros(rows, np.int64), times, seed)
+
+
+def _blocks(group: Ints) -> dict[int, Ints]:
+    """By size, the rows of the groups of that size, (groups, size)."""
+    order = np.argsort(group, kind="stable")
+    _, sizes = np.unique(group, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    return {int(size): order[starts[sizes == size, None] + np.arange(size)] for size in np.unique(sizes)}
+
+
+def _chunks(rows: int, times: int, order: Callable[[], Iterable[tuple[Ints, Ints]]]) -> Iterator[Ints]:
+    """Orders, some at a time; each is made of pairs: places, and the rows that come there."""
+    for first in range(0, times, AT_ONCE):
+        some = np.empty((min(AT_ONCE, times - first), rows), np.int64)
+        for one in some:
+            for places, comers in order():
+                one[places] = comers
+        yield some
