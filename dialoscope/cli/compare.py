@@ -12,7 +12,9 @@ from dialoscope.cli.options import (
     AsMarkdown,
     Confidence,
     Draws,
+    Map,
     Plot,
+    RatingFiles,
     Run,
     SeedOfRun,
     Signatures,
@@ -67,6 +69,8 @@ def compare(
     metric: Metrics = [],
     gate: Gates = [],
     strict: Strict = False,
+    ratings: RatingFiles = [],
+    map: Map = [],
     seed: SeedOfRun = None,
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
@@ -83,6 +87,7 @@ def compare(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if plot is not None:
         figures.ready(plot)
+    said = dialoscope.read_ratings(*ratings, columns=options.columns(map)) if ratings else None
     found = dialoscope.compare(
         dialoscope.Result.load(run),
         *systems,
@@ -94,6 +99,7 @@ def compare(
         confidence=confidence,
         draws=draws,
         seed=seed,
+        ratings=said,
     )
     screen.show(found.printed(form, signatures=signatures))
     if plot is not None:

@@ -1,20 +1,22 @@
 """Is one system really better than another? Paired tests from what a run keeps of its replies."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.comparisons import POWER, Comparisons, Contrast, Pair
+from dialoscope.meta.comparisons import POWER, Comparisons, Contrast
 from dialoscope.meta.gate import Gate, Verdict, judged
 from dialoscope.meta.ordering import Ordering, ordering
+from dialoscope.meta.pairs import Pair, Plan, plan
 from dialoscope.meta.significance import holm
 from dialoscope.printable import printable
-from dialoscope.results import Result
+from dialoscope.records import Rating
+from dialoscope.results import Ratings, Result
 from dialoscope.results.differences import (
     RATED,
     SAME,
@@ -29,6 +31,8 @@ from dialoscope.results.resampling import Draws
 from dialoscope.results.result import CONFIDENCE, DRAWS
 from dialoscope.results.uncertainty import Side
 from dialoscope.results.union import union
+
+T = TypeVar("T")
 
 MOST_EXCHANGES = 100_000
 """Many tests need finer p-values, and so more exchanges, but never more than these."""
@@ -45,6 +49,7 @@ def compare(
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
     seed: int | None = None,
+    ratings: Ratings | Iterable[Rating] | None = None,
 ) -> Comparisons:
     """Test the systems of a run against each other, by every metric and by what people said.
 
@@ -60,29 +65,36 @@ def compare(
         confidence: Of intervals, verdicts and gates.
         draws: How often contexts are drawn again; exchanges are as many, and more where tests are many.
         seed: For both; the run's if none is named.
+        ratings: What people said of the replies, in place of the ratings in the run.
     """
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
     asked = tuple(map(Gate.of, gates))
+    result = result if ratings is None else _rated(result, ratings, other)
     whole = result if other is None else _both_runs(result, other, metrics, asked)
-    plan = _plan(whole, systems, baseline, result if other is not None else None)
-    if asked and not plan.directed:
+    planned = plan(whole, systems, baseline, result if other is not None else None)
+    if asked and not planned.directed:
         raise DialoscopeError(
             "A gate must know which system is the old one: name two, the old one first, or say --baseline."
         )
-    said = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
     chosen = _chosen(whole, metrics, asked)
-    chance = Draws(draws, whole.provenance.seed if seed is None else seed)
-    found = _found(whole, plan.pairs, tuple(chosen.values()), chance, confidence)
-    contrasts = _contrasts(found, tuple(chosen.values()), confidence)
-    return Comparisons(
-        contrasts=contrasts,
-        orderings=tuple(_orderings(whole, contrasts, chosen)) if plan.every_pair else (),
-        verdicts=tuple(_judged(whole, asked, found, tuple(chosen), confidence, strict=strict)),
-        confidence=confidence,
+    tests = len(planned.pairs) * len(chosen)
+    how = _How(
+        gates=tuple((gate, list(chosen).index(_name(whole, gate.metric))) for gate in asked),
         strict=strict,
-        about=(*said, *_about(contrasts, found[0].exchanges, confidence)),
+        confidence=confidence,
+        draws=Draws(draws, whole.provenance.seed if seed is None else seed),
+        exchanges=max(draws, min(MOST_EXCHANGES, math.ceil(10 * tests / (1 - confidence)))),
     )
+    said = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
+    return _comparisons(whole, planned, chosen, how, said)
+
+
+def _rated(result: Result, ratings: Ratings | Iterable[Rating], other: object) -> Result:
+    """The run with other ratings than its own."""
+    if other is not None:
+        raise DialoscopeError("Ratings in a file of their own (--ratings) are for one run; leave out --with.")
+    return replace(result, ratings=Ratings.of(result.replies, ratings))
 
 
 def _both_runs(
@@ -92,64 +104,6 @@ def _both_runs(
     named = [*metrics, *(gate.metric for gate in gates)] if metrics else []
     wanted = [name for name in named if not name.startswith(RATED)]
     return union(first, second, wanted if metrics else None)
-
-
-class _Plan(NamedTuple):
-    """Which systems are compared."""
-
-    pairs: tuple[Pair, ...]
-    directed: bool
-    """Whether the first of each pair is known to be the old one."""
-    every_pair: bool
-    """Whether each is compared with each, and there are more than two."""
-
-
-def _plan(run: Result, systems: Sequence[str], baseline: str | None, first: Result | None) -> _Plan:
-    """The pairs that are asked for; with two runs, of which this is the first, namesakes if none is named."""
-    if first is not None and not systems and baseline is None:
-        return _Plan(_namesakes(run, len(first.systems)), directed=True, every_pair=False)
-    named = [one for name in systems for one in _known(run, name)] or list(run.systems)
-    if baseline is not None:
-        old = _known(run, baseline)[0]
-        pairs = tuple(Pair(old, name) for name in named if name != old)
-    else:
-        pairs = tuple(Pair(*pair) for pair in combinations(named, 2))
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
-        raise DialoscopeError(f"System '{printable(twice[0])}' is named twice.")
-    if not pairs:
-        raise DialoscopeError(
-            f"There is nothing to compare {printable(named[0])} with; name another system of the run "
-            f"({', '.join(map(printable, run.systems))}), or another run with --with (other=)."
-        )
-    return _Plan(pairs, len(pairs) == 1 or baseline is not None, len(pairs) > 1 and baseline is None)
-
-
-def _known(run: Result, name: str) -> list[str]:
-    """The system of that name; where two runs have it, that of the first and that of the second."""
-    if name not in run.systems and f"1:{name}" in run.systems:
-        return [f"1:{name}", f"2:{name}"]
-    if name not in run.systems and Path(name).is_dir():
-        raise DialoscopeError(
-            f"There is no system '{printable(name)}' in this run; to compare it with another run, say "
-            f"--with {printable(name)} (other=)."
-        )
-    run.rows(name)  # says which there are where it is none of them
-    return [name]
-
-
-def _namesakes(run: Result, ours: int) -> tuple[Pair, ...]:
-    """Each system of the first run, which has so many, with that of the same name in the second."""
-    first, second = run.systems[:ours], run.systems[ours:]
-    pairs = tuple(Pair(one, f"2:{one[2:]}") for one in first if f"2:{one[2:]}" in second)
-    if not pairs and len(first) == len(second) == 1:
-        return (Pair(first[0], second[0]),)
-    if not pairs:
-        raise DialoscopeError(
-            f"No system has the same name in both runs: the first has {', '.join(map(printable, first))}, "
-            f"the second {', '.join(map(printable, second))}. Name those to compare."
-        )
-    return pairs
 
 
 def _chosen(run: Result, metrics: Sequence[str], gates: Sequence[Gate]) -> Mapping[str, Measure]:
@@ -168,32 +122,58 @@ def _name(run: Result, text: str) -> str:
     return run.label(run.named(text))
 
 
-class _Compared(NamedTuple):
-    """Two systems and what each measure says of them."""
+class _How(NamedTuple):
+    """What is asked of every pair."""
 
-    pair: Pair
-    both: Both
-    alone: tuple[int, int]
-    """Contexts that only the first, and that only the second answered."""
-    differences: Sequence[Difference]
+    gates: tuple[tuple[Gate, int], ...]
+    """Each with the place of its metric among those that are compared by."""
+    strict: bool
+    confidence: float
+    draws: Draws
     exchanges: int
 
 
-def _found(
-    run: Result, pairs: Sequence[Pair], chosen: Sequence[Measure], draws: Draws, confidence: float
-) -> list[_Compared]:
-    sides = {name: Side.of(run, name) for pair in pairs for name in pair}
-    tests = len(pairs) * len(chosen)
-    exchanges = max(draws.times, min(MOST_EXCHANGES, math.ceil(10 * tests / (1 - confidence))))
-    found = []
-    for pair in pairs:
-        first, second = (sides[name] for name in pair)
-        both = Both.of(first, second)
-        alone = len(np.setdiff1d(first.items, second.items)), len(np.setdiff1d(second.items, first.items))
-        found.append(_Compared(pair, both, alone, differences(chosen, both, draws, exchanges), exchanges))
-    if not any(len(one.both.items) for one in found):
-        raise DialoscopeError(_nothing_shared(run, pairs[0]))
-    return found
+def _comparisons(
+    run: Result, planned: Plan, chosen: Mapping[str, Measure], how: _How, said: Sequence[str]
+) -> Comparisons:
+    found = [_compared(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
+    contrasts = _corrected(_by_turns([one.contrasts for one in found]), how.confidence)
+    if not any(one.contexts for one in contrasts):
+        raise DialoscopeError(_nothing_shared(run, planned.pairs[0]))
+    return Comparisons(
+        contrasts=contrasts,
+        orderings=tuple(_orderings(run, contrasts, chosen)) if planned.every_pair else (),
+        verdicts=tuple(_by_turns([one.verdicts for one in found])),
+        confidence=how.confidence,
+        strict=how.strict,
+        about=(*said, *_about(contrasts, how.exchanges, how.confidence)),
+    )
+
+
+class _Compared(NamedTuple):
+    """What each measure, and each gate, says of two systems."""
+
+    contrasts: Sequence[Contrast]
+    verdicts: Sequence[Verdict]
+
+
+def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> _Compared:
+    """One pair at a time, so that the draws of the others need not be kept."""
+    both = Both.of(*(Side.of(run, name) for name in pair))
+    found = differences(chosen, both, how.draws, how.exchanges)
+    alone = tuple(len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
+    return _Compared(
+        [
+            _contrast(pair, measure, one, how.confidence, (len(both.items), *alone))
+            for measure, one in zip(chosen, found, strict=True)
+        ],
+        [judged(gate, pair, found[place], how.confidence, strict=how.strict) for gate, place in how.gates],
+    )
+
+
+def _by_turns(lists: Sequence[Sequence[T]]) -> list[T]:
+    """The first of each list, then the second of each, and so on."""
+    return [one for turn in zip(*lists, strict=True) for one in turn]
 
 
 def _nothing_shared(run: Result, pair: Pair) -> str:
@@ -205,28 +185,17 @@ def _nothing_shared(run: Result, pair: Pair) -> str:
     )
 
 
-def _contrasts(
-    found: Sequence[_Compared], chosen: Sequence[Measure], confidence: float
-) -> tuple[Contrast, ...]:
-    """A row for each measure and pair, p-values corrected for the number of all of them."""
-    rows = [(one, place) for place in range(len(chosen)) for one in found]
-    corrected = holm(np.array([one.differences[place].p for one, place in rows]))
-    return tuple(
-        _contrast(one, chosen[place], one.differences[place], p, confidence)
-        for (one, place), p in zip(rows, corrected.tolist(), strict=True)
-    )
-
-
 def _contrast(
-    one: _Compared, measure: Measure, found: Difference, corrected: float, confidence: float
+    pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Sequence[int]
 ) -> Contrast:
+    """Before the correction for the number of tests; contexts are those of both, of A alone, of B alone."""
     interval = found.resampled.interval(confidence)
     effect = found.effect or Effect(math.nan, 0, 0, 0)
     seen = effect.higher + effect.equal + effect.lower or math.nan
     return Contrast(
         metric=measure.name,
-        a=one.pair.a,
-        b=one.pair.b,
+        a=pair.a,
+        b=pair.b,
         a_value=found.first,
         b_value=found.second,
         difference=found.value,
@@ -234,19 +203,28 @@ def _contrast(
         high=interval.high,
         error=found.resampled.error,
         p=found.p,
-        p_holm=corrected,
+        p_holm=math.nan,
         effect=effect.size,
         higher=effect.higher / seen,
         equal=effect.equal / seen,
         lower=effect.lower / seen,
         detectable=detectable(found, confidence),
-        contexts=len(one.both.items),
-        a_only=one.alone[0],
-        b_only=one.alone[1],
+        contexts=contexts[0],
+        a_only=contexts[1],
+        b_only=contexts[2],
         higher_is_better=measure.higher_is_better,
-        verdict=_verdict(found, corrected < 1 - confidence, measure.higher_is_better),
-        why=_why(found, one),
+        verdict="–",
+        why=_why(found, pair, contexts[0]),
         signature=measure.signature,
+    )
+
+
+def _corrected(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
+    """P-values corrected for the number of all of them, and the verdicts that follow."""
+    corrected = holm(np.array([one.p for one in contrasts])).tolist()
+    return tuple(
+        replace(one, p_holm=p, verdict=_verdict(one, sure=p < 1 - confidence))
+        for one, p in zip(contrasts, corrected, strict=True)
     )
 
 
@@ -261,30 +239,24 @@ def detectable(found: Difference, confidence: float) -> float:
     return sum(quantiles) * error
 
 
-def _verdict(found: Difference, sure: bool, higher_is_better: bool | None) -> str:
-    if math.isnan(found.p):
+def _verdict(one: Contrast, *, sure: bool) -> str:
+    if math.isnan(one.p):
         return "–"
-    if found.value == 0 and (found.effect is None or _same(found.effect)):
+    if one.difference == 0 and not one.higher > 0 and not one.lower > 0:
         return "same"
     if not sure:
         return "unsure"
-    return "differs" if higher_is_better is None else _TOLD[(found.value > 0) == higher_is_better]
+    if one.higher_is_better is None:
+        return "differs"
+    return "better" if (one.difference > 0) == one.higher_is_better else "worse"
 
 
-_TOLD = {True: "better", False: "worse"}
-
-
-def _same(effect: Effect) -> bool:
-    return effect.higher == effect.lower == 0
-
-
-def _why(found: Difference, one: _Compared) -> str:
+def _why(found: Difference, pair: Pair, contexts: int) -> str:
     """What keeps a difference from being known."""
-    if len(one.both.items) < 2:
-        return f"{len(one.both.items) or 'no'} context in common"
-    lacking = [
-        name for name, value in zip(one.pair, (found.first, found.second), strict=True) if math.isnan(value)
-    ]
+    if contexts < 2:
+        return f"{contexts or 'no'} context in common"
+    values = zip(pair, (found.first, found.second), strict=True)
+    lacking = [name for name, value in values if math.isnan(value)]
     if lacking:
         return f"undefined for {' and '.join(lacking)}"
     if math.isnan(found.resampled.error):
@@ -302,21 +274,6 @@ def _orderings(
         defined = {system: value for system, value in values.items() if not math.isnan(value)}
         apart = [(one.a, one.b) for one in contrasts if one.metric == name and one.sure]
         yield ordering(name, defined, apart, measure.higher_is_better)
-
-
-def _judged(
-    run: Result,
-    gates: Sequence[Gate],
-    found: Sequence[_Compared],
-    names: Sequence[str],
-    confidence: float,
-    *,
-    strict: bool,
-) -> Iterator[Verdict]:
-    for gate in gates:
-        place = names.index(_name(run, gate.metric))
-        for one in found:
-            yield judged(gate, one.pair, one.differences[place], confidence, strict=strict)
 
 
 def _about(contrasts: Sequence[Contrast], exchanges: int, confidence: float) -> Iterator[str]:

@@ -11,18 +11,12 @@ from typing import Any, NamedTuple
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.gate import Verdict, signed
 from dialoscope.meta.ordering import Ordering
+from dialoscope.meta.pairs import Pair
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.table import aligned, chance, marked_down, number
 
 POWER = 0.8
 """How often a difference that can be detected is."""
-
-
-class Pair(NamedTuple):
-    """Two systems, the old one before the new."""
-
-    a: str
-    b: str
 
 
 class Bar(NamedTuple):

@@ -35,8 +35,8 @@ class Gate:
         if not found or not math.isfinite(float(found["margin"])):
             raise DialoscopeError(
                 f"The gate '{printable(text)}' is not understood; write METRIC>=-MARGIN, such as "
-                "'bleu-4>=-0.01' or 'bleu-4>=-2%', and METRIC<=MARGIN where lower is better; in quotes, since "
-                "a shell takes > and < for itself."
+                "'bleu-4>=-0.01' or 'bleu-4>=-2%', and METRIC<=MARGIN where lower is better; in quotes, "
+                "since a shell takes > and < for itself."
             )
         percent = found["percent"] == "%"
         margin = float(found["margin"]) / (100 if percent else 1)

@@ -19,7 +19,7 @@ from dialoscope.results.resampling import (
     Interval,
     block_sums,
     blocks_of,
-    bootstrap_each,
+    bootstrap_pairs,
     jackknife_error,
     jackknife_interval,
     jackknife_p,
@@ -232,13 +232,15 @@ def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws, exchanges: i
     blocks = both.blocks(MOST_BLOCKS, draws.seed)
     count = min(len(both.items), MOST_BLOCKS)
     pairs = [_sums(one.made, both, blocks, count) for one in measures if isinstance(one.made, Summed)]
-    enough = count > 1
-    tests = randomisation_ps(pairs, Draws(exchanges, draws.seed)) if enough else [math.nan] * len(pairs)
+    tests, drawn = [math.nan] * len(pairs), [(np.empty(0), np.empty(0))] * len(pairs)
+    if count > 1:
+        tests = randomisation_ps(pairs, Draws(exchanges, draws.seed))
+        drawn = bootstrap_pairs(pairs, draws)
     return [
         Difference(
             one.score(both.first), one.score(both.second), p, Bootstrapped(*ends, count), _effect(one, both)
         )
-        for one, p, ends in zip(measures, tests, _drawn(pairs, draws, enough=enough), strict=True)
+        for one, p, ends in zip(measures, tests, drawn, strict=True)
     ]
 
 
@@ -254,15 +256,6 @@ def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
     """The sums of the rows of each block, added up from the lowest, so that the order of rows cannot show."""
     order = np.lexsort((*rows.T, blocks))
     return block_sums(rows[order], blocks[order], count)
-
-
-def _drawn(pairs: Sequence[Exchangeable], draws: Draws, *, enough: bool) -> list[tuple[Floats, Floats]]:
-    """The numbers of both systems in each draw; no draws where there are not enough blocks."""
-    if not enough:
-        return [(np.empty(0), np.empty(0))] * len(pairs)
-    sums = bootstrap_each([part for pair in pairs for part in pair[:2]], draws)
-    ends = zip(pairs, sums[::2], sums[1::2], strict=True)
-    return [(pair.finish(first), pair.finish(second)) for pair, first, second in ends]
 
 
 def _of_pool(one: Measure, both: Both, seed: int) -> Difference:

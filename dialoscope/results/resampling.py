@@ -70,14 +70,6 @@ def bootstrap_sums(sums: Floats, draws: Draws) -> Floats:
     return np.concatenate([weights @ sums for weights in bootstrap_weights(len(sums), draws)])
 
 
-def bootstrap_each(many: Sequence[Floats], draws: Draws) -> list[Floats]:
-    """The sums of several tables over the same draws of the same blocks, each as if it were alone."""
-    if not many:
-        return []
-    chunks = [[weights @ sums for sums in many] for weights in bootstrap_weights(len(many[0]), draws)]
-    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
-
-
 def percentile_interval(drawn: Floats, confidence: float) -> Interval:
     """The middle part of the draws; unknown when any draw is undefined."""
     if not len(drawn) or np.isnan(drawn).any():
@@ -135,6 +127,19 @@ class Exchangeable(NamedTuple):
     """(blocks, statistics), as the second."""
     second: Floats
     finish: Callable[[Floats], Floats]
+
+
+def bootstrap_pairs(pairs: Sequence[Exchangeable], draws: Draws) -> list[tuple[Floats, Floats]]:
+    """The numbers of two systems in draws of the same blocks, each pair as if it were alone."""
+    found = np.empty((len(pairs), 2, draws.times))
+    first = 0
+    for weights in bootstrap_weights(len(pairs[0].first), draws) if pairs else ():
+        last = first + len(weights)
+        for place, pair in enumerate(pairs):
+            found[place, 0, first:last] = pair.finish(weights @ pair.first)
+            found[place, 1, first:last] = pair.finish(weights @ pair.second)
+        first = last
+    return [(one[0], one[1]) for one in found]
 
 
 def randomisation_p(pair: Exchangeable, draws: Draws) -> float:

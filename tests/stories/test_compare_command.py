@@ -193,3 +193,13 @@ def test_the_workflow_of_the_page_stops_what_is_worse_and_nothing_else(
     assert [call(line) for line in steps[1:]] == [0, 0, 0 if good else 1]
     assert ("The release may go on." if good else "The release is stopped.") in summary
     assert "| repetition-1&lt;=0.02 | 1:bot | 2:bot |" in summary
+
+
+def test_ratings_in_a_file_of_their_own(run, cli, tmp_path):
+    ids = dict.fromkeys(ds.Result.load(run).replies.ids)
+    rows = [f"{one},{name},charm,{3 + (name == 'parrot')}" for one in ids for name in ("generic", "parrot")]
+    path = tmp_path / "said.csv"
+    path.write_text("\n".join(["id,system,aspect,rating", *rows]) + "\n", encoding="utf-8")
+    code, out, _ = cli("compare", run, "generic", "parrot", "--ratings", path, "-m", "rated:charm", "--json")
+    assert code == 0
+    assert json.loads(out)["comparisons"][0]["difference"] == 1

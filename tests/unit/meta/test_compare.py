@@ -304,3 +304,15 @@ def test_bars_point_right_where_the_second_system_is_better(pair, result):
         "generic → parrot",
         "generic → rambler",
     }
+
+
+def test_ratings_may_come_from_elsewhere(result):
+    said = [
+        ds.Rating(one, system, "charm", "r", 3.0 + (system == "parrot") + place % 2)
+        for system in ("generic", "parrot")
+        for place, one in enumerate(dict.fromkeys(result.replies.ids))
+    ]
+    found = ds.compare(result, "generic", "parrot", metrics=["rated:charm"], ratings=said)
+    assert [(one.metric, one.difference) for one in found.contrasts] == [("rated:charm", 1.0)]
+    with pytest.raises(ds.DialoscopeError, match="are for one run; leave out --with"):
+        ds.compare(result, other=result, ratings=said)
