@@ -216,16 +216,21 @@ _MOST_RATERS = 1000
 """More of them would fill the memory, and rarely have many ratings each."""
 
 
-def ceiling(said: Judgements, groups: Ints | None = None, confidence: float = CONFIDENCE) -> Estimate:
+def ceiling(
+    said: Judgements,
+    groups: Ints | None = None,
+    confidence: float = CONFIDENCE,
+    noise: Noise | None = None,
+) -> Estimate:
     """The correlation with the mean ratings that a metric without any error would have.
 
     The root of their reliability: the share of their variance that is not noise of the raters. With `groups`
-    (by reply of the run) it is that of the groups' means, such as systems'.
+    (by reply of the run) it is that of the groups' means, such as systems'. The noise may be known already.
     """
     found = OneWay.of(said)
     if (nothing := found.undefined()) is not None:
         return nothing
-    noise = Noise.of(said)
+    noise = noise or Noise.of(said)
     means, leaning, shares = found.means, noise.leaning, 1 / found.counts
     if groups is not None:
         _, group = np.unique(groups[np.unique(said.reply)], return_inverse=True)

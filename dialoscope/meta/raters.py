@@ -9,7 +9,7 @@ from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.aspects import Resampling, pairs
 from dialoscope.meta.bootstrap import Clusters
-from dialoscope.meta.intraclass import OneWay, ceiling, one_way, two_way
+from dialoscope.meta.intraclass import Noise, OneWay, ceiling, one_way, two_way
 from dialoscope.meta.outliers import Outlier, outliers
 from dialoscope.meta.rater_report import Aspect, Raters, Without
 from dialoscope.meta.reliability import LEVELS, Alone, Estimate, alpha, leave_one_out, variance
@@ -106,6 +106,7 @@ def _numbers(
     single, mean = one_way(given, confidence)
     of_one, of_mean = two_way(given, confidence)
     n, spread, within = len(given.value), variance(given.value), OneWay.of(given).within
+    noise = Noise.of(given)
     return {
         "mean": Estimate(float(given.value.mean()), n=n),
         "variance": Estimate(spread, n=n, why="there is one rating" if n < 2 else ""),
@@ -119,8 +120,8 @@ def _numbers(
         "ICC(1,k)": mean,
         "ICC(2,1)": of_one,
         "ICC(2,k)": of_mean,
-        "ceiling of replies": ceiling(given, confidence=confidence),
-        "ceiling of systems": ceiling(given, systems, confidence),
+        "ceiling of replies": ceiling(given, None, confidence, noise),
+        "ceiling of systems": ceiling(given, systems, confidence, noise),
     }
 
 
@@ -142,10 +143,12 @@ def _without(
     said: Ratings, name: str, odd: Sequence[Outlier], systems: Ints, confidence: float
 ) -> Without | None:
     """The aspect without those who stand out; nothing where that leaves nobody to compare."""
-    raters = [one.rater for one in odd]
-    rest = said.without(raters, name).of_aspect(name)
-    if not odd or len(rest.raters) < 2:
+    if not odd:
         return None
-    with_all, with_rest = (one.means(name, len(systems)) for one in (said, said.without(raters, name)))
+    others = said.without([one.rater for one in odd], name)
+    rest = others.of_aspect(name)
+    if len(rest.raters) < 2:
+        return None
+    with_all, with_rest = (one.means(name, len(systems)) for one in (said, others))
     numbers = _numbers(rest, leave_one_out(rest), systems, confidence)
     return Without(numbers, measure("pearson", with_all, with_rest))
