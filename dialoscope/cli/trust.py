@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Runs = Annotated[
     list[Path],
     typer.Argument(
-        metavar="[RUN...]",
+        metavar="RUN",
         help="Saved runs of different rated corpora; without any, what was measured for this version.",
         show_default=False,
     ),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialoscope.aspects import standing
 from dialoscope.coefficients import Coefficient, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
@@ -40,19 +41,15 @@ def trust(
         seed: Of the draws; that of each run where none is given.
     """
     check_chance(confidence, draws)
+    if not results:
+        found = _known(confidence, draws, seed)
+        _check_rated(aspect, [corpus.aspects for corpus in found.corpora])
+        return replace(found, aspect=aspect)
     judged = _judged(results, names, seed)
     _check_apart(judged)
-    if judged:
-        found = _marked(measured(judged, confidence, draws), {one.data for one in judged})
-    else:
-        found = _known(confidence, draws, seed)
-    chosen = replace(found, aspect=aspect)
-    if not chosen.standing():
-        rated = dict.fromkeys(name for corpus in found.corpora for name in corpus.aspects)
-        raise DialoscopeError(
-            f"No corpus has ratings of {printable(aspect)}; people rated: {printable(', '.join(rated))}."
-        )
-    return chosen
+    _check_rated(aspect, [tuple(one.ratings) for one in judged])
+    found = _marked(measured(judged, confidence, draws), {one.data for one in judged})
+    return replace(found, aspect=aspect)
 
 
 def _known(confidence: float, draws: int, seed: int | None) -> Trust:
@@ -112,6 +109,10 @@ class Judged:
                 f"{printable(name)} has no ratings, so that it says nothing of trust; score rated replies."
             )
         families = {one.unfitted.signature: one for one in reversed(result.metrics) if one.of_replies}
+        if not families:
+            raise DialoscopeError(
+                f"{printable(name)} has no metric with a value for a single reply; score it with one."
+            )
         columns = tuple(
             Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one))
             for signature, one in reversed(families.items())
@@ -188,6 +189,15 @@ def _title(result: Result) -> str:
     paths = (result.provenance.source or {}).get("paths") or ["run"]
     path = Path(paths[0]).resolve()
     return f"{path.parent.name}/{path.name.partition('.')[0]}"
+
+
+def _check_rated(aspect: str, rated: Sequence[Sequence[str]]) -> None:
+    """Say before anything is computed that nobody was asked for this."""
+    if not any(standing(names, aspect) for names in rated):
+        known = ", ".join(dict.fromkeys(name for names in rated for name in names))
+        raise DialoscopeError(
+            f"No corpus has ratings of {printable(aspect)}; people rated: {printable(known)}."
+        )
 
 
 def _check_apart(corpora: Sequence[Judged]) -> None:

@@ -246,7 +246,9 @@ def test_what_cannot_be_measured_is_told():
     unrated = ds.evaluate([ds.Example("1", "a", "hi")], ["words"])
     with pytest.raises(DialoscopeError, match=r"bare has no ratings.*score rated replies"):
         trust(unrated, names=["bare"])
-    with pytest.raises(DialoscopeError, match=r"name of its own, but these are: x, x"):
+    with pytest.raises(DialoscopeError, match=r"whole has no metric with a value for a single reply"):
+        trust(rated_run(metrics=["self-bleu"]), names=["whole"])
+    with pytest.raises(DialoscopeError, match=r"name of its own, but these are: x, x; rename"):
         trust(run, rated_run(1), names=["x", "x"])
     with pytest.raises(DialoscopeError, match="name of its own"):
         trust(run, names=["x", "y"])
