@@ -124,7 +124,7 @@ def _cells(
                 contexts=int(counts.contexts[i, j]),
                 groups=None if values.groups is None else int(values.groups[i, j]),
                 of=level.of,
-                ceiling=aspects[j].ceiling if kind == Kind("reply", "overall") else np.nan,
+                ceiling=aspects[j].ceiling_at(kind),
                 higher_is_better=column.higher_is_better,
                 why=values.why[i][j],
                 signature=column.signature,
@@ -146,7 +146,9 @@ def _aspects(said: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ..
 def _aspect(said: Ratings, panel: Panel, place: int) -> Aspect:
     name, values = panel.aspects[place], panel.y[:, place]
     most = ceiling(said.of_aspect(name))
-    return Aspect(name, int((~np.isnan(values)).sum()), len(values), most.value, most.why)
+    of_systems = ceiling(said.of_aspect(name), panel.result.replies.system)
+    rated = int((~np.isnan(values)).sum())
+    return Aspect(name, rated, len(values), most.value, most.why, of_systems.value)
 
 
 def _chosen(given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What one coefficient says of a metric and of something that people rated, and how it was made."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -99,8 +100,17 @@ class Aspect(NamedTuple):
     """Replies with a rating."""
     replies: int
     ceiling: float
+    """What a metric without any error could reach over all replies."""
     why: str
-    """Where the ceiling is unknown."""
+    """Where that is unknown."""
+    ceiling_of_systems: float
+    """What it could reach over systems."""
+
+    def ceiling_at(self, kind: Kind) -> float:
+        """NaN where there is none: within groups."""
+        if kind.level == "system":
+            return self.ceiling_of_systems
+        return self.ceiling if kind.group == "overall" else math.nan
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
     return [
         *_reading(settings, cells),
         *_few_systems(settings, cells),
-        *_ceilings(aspects),
+        *_ceilings(settings.kinds[0], aspects),
         *_unrated(aspects),
         *_without_value(settings, cells),
         *_reasons(cells),
@@ -29,7 +29,7 @@ def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     draws, permutations = settings.chance.draws, settings.chance.permutations
     yield (
         f"[low, high]: {100 * settings.confidence:g}% interval from {draws} draws of {settings.contexts} "
-        f"contexts; p: by {permutations} permutations, corrected for the number of metrics (Holm)."
+        f"contexts; p: by up to {permutations} permutations, corrected for the number of metrics (Holm)."
     )
     shown = {kind.head: kind.title for kind in settings.kinds[1:]}
     if shown:
@@ -65,11 +65,11 @@ def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[s
         )
 
 
-def _ceilings(aspects: Sequence[Aspect]) -> Iterator[str]:
-    if any(not math.isnan(one.ceiling) for one in aspects):
+def _ceilings(kind: Kind, aspects: Sequence[Aspect]) -> Iterator[str]:
+    if any(not math.isnan(one.ceiling_at(kind)) for one in aspects):
         yield "ceiling: the correlation that a metric without any error would have, given the raters' noise."
     for one in aspects:
-        if one.why:
+        if one.why and kind == Kind("reply", "overall"):
             yield f"The ceiling of {printable(one.name)} is unknown: {printable(one.why)}."
 
 

@@ -131,8 +131,10 @@ class Correlations:
         return self.markdown()
 
     def _title(self, aspect: Aspect) -> str:
-        ceiling = "" if math.isnan(aspect.ceiling) else f"; ceiling {short(aspect.ceiling, 3)}"
-        return f"{printable(aspect.name)}: {self.settings.kinds[0].title}{ceiling}"
+        kind = self.settings.kinds[0]
+        ceiling = aspect.ceiling_at(kind)
+        told = "" if math.isnan(ceiling) else f"; ceiling {short(ceiling, 3)}"
+        return f"{printable(aspect.name)}: {kind.title}{told}"
 
 
 def _columns(grid: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
