@@ -7,7 +7,7 @@ import numpy as np
 
 from dialoscope.tally import Floats
 
-ROUNDS = 200
+ROUNDS = 80
 """Of halving; far more than a double can tell apart."""
 NEARLY_ONE = 1 - 1e-6
 """Fisher's z of 1 would be infinite."""
