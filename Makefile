@@ -29,6 +29,7 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/distribution.py
 	$(BIN)/python benchmarks/debiasing.py
 	$(BIN)/python benchmarks/intervals.py
+	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/correlations.py
 	$(BIN)/python benchmarks/meteor.py
 	$(BIN)/python benchmarks/language_model.py

@@ -1,6 +1,6 @@
 """Are comparisons right as often as they say?
 
-    python benchmarks/comparisons.py [--trials 200]
+    python benchmarks/comparisons.py [--trials 400]
 
 Two systems reply to the same contexts, with words from the source of benchmarks/intervals.py, and are rated.
 Where both have the same source, no difference should be found more often than 5 times in 100, by any one
@@ -39,7 +39,7 @@ class Gain(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--trials", type=int, default=400)
     trials = parser.parse_args().trials
     rng = np.random.default_rng(0)
     alarms, limits = false_alarms(rng, trials)
