@@ -1,6 +1,8 @@
 """Figures hold what they were given, look the same everywhere, and survive any name."""
 
 import builtins
+import subprocess
+import sys
 import warnings
 from xml.etree import ElementTree
 
@@ -199,6 +201,11 @@ def test_without_matplotlib_the_command_that_brings_it_is_told(tmp_path, monkeyp
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"A figure needs matplotlib.*pip install 'dialoscope\[plot\]'"):
         figures.ready(tmp_path / "out.svg")
+
+
+def test_matplotlib_is_loaded_when_something_is_drawn():
+    code = "import sys, dialoscope.figures; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
 
 
 def test_drawing_leaves_the_settings_of_others_alone(tmp_path):
