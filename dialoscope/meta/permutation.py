@@ -15,6 +15,8 @@ from dialoscope.tally import Floats, Ints
 
 MANY = 20
 """Contexts of one size, of which there are so many or more, change places among themselves."""
+WINDOW = 5
+"""As many contexts of other sizes change places, the next to each other in size."""
 AT_ONCE = 50
 """Orders made at a time, which keeps them small."""
 
@@ -49,20 +51,21 @@ def within(group: Ints, times: int, seed: int) -> Iterator[Ints]:
 def exchanged(context: Ints, times: int, seed: int) -> Iterator[Ints]:
     """Orders in which contexts change places with others of their size, and rows within their context.
 
-    Contexts of sizes that are rare have nobody to change places with; they are laid end to end in another
-    order, so that their rows mostly stay together.
+    Contexts of sizes that are rare change places with those next to them in size: they are laid end to end
+    in another order, so that most of their rows stay together.
     """
     rng = np.random.default_rng(seed)
-    blocks = _blocks(context)
-    common = [rows for rows in blocks.values() if len(rows) >= MANY]
-    rare = [row for rows in blocks.values() if len(rows) < MANY for row in rows]
-    ends = np.concatenate(rare) if rare else np.empty(0, np.int64)
+    blocks = sorted(_blocks(context).items())
+    common = [rows for _, rows in blocks if len(rows) >= MANY]
+    rare = [row for _, rows in blocks if len(rows) < MANY for row in rows]
+    windows = [rare[first : first + WINDOW] for first in range(0, len(rare), WINDOW)]
 
     def order() -> Iterator[tuple[Ints, Ints]]:
         for rows in common:
             yield rows, rng.permuted(rows[rng.permutation(len(rows))], axis=1)
-        if rare:
-            yield ends, np.concatenate([rng.permutation(rare[one]) for one in rng.permutation(len(rare))])
+        for window in windows:
+            comers = [rng.permutation(window[one]) for one in rng.permutation(len(window))]
+            yield np.concatenate(window), np.concatenate(comers)
 
     yield from _chunks(len(context), times, order)
 

@@ -1,0 +1,35 @@
+"""Counts of pairs, reply by reply, and what they say of many draws."""
+
+import numpy as np
+import pytest
+
+from dialoscope.meta.bootstrap import Clusters, drawn
+from dialoscope.meta.row_orders import drawn_orders, in_common, suits, untied
+from dialoscope.results.resampling import Draws
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 64, 150])
+@pytest.mark.parametrize("levels", [2, 6, 1000])
+def test_what_a_reply_has_in_common_with_the_others_is_counted_right(n, levels):
+    rng = np.random.default_rng(n + levels)
+    x, y = np.round(rng.normal(size=n), 1), rng.integers(0, levels, n).astype(float)
+    pairs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
+    assert in_common(x, y).tolist() == pairs.sum(axis=1).tolist()
+    assert untied(x[:, None])[:, 0].tolist() == (x[:, None] != x).sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("name", ["kendall", "accuracy"])
+def test_draws_to_the_first_order_are_those_of_all_pairs(name):
+    rng = np.random.default_rng(0)
+    item = np.arange(600) // 3
+    assert suits(600, 200)
+    of_context = rng.normal(size=200)[item, None]
+    y = np.round(2 * rng.normal(size=(600, 2)) + of_context)
+    x = rng.normal(size=(600, 3)) + 0.5 * y[:, :1] + of_context
+    x[:30, 1] = np.nan
+    clusters, draws = Clusters.of(item, 0), Draws(300, 0)
+    ours, exact = (one(name, x, y, clusters, draws) for one in (drawn_orders, drawn))
+    assert ours.shape == exact.shape == (300, 3, 2)
+    assert ours.std(axis=0) == pytest.approx(exact.std(axis=0), rel=0.06)
+    assert ours.mean(axis=0) == pytest.approx(exact.mean(axis=0), abs=0.003)
+    assert np.corrcoef(ours[:, 0, 0], exact[:, 0, 0])[0, 1] > 0.99
