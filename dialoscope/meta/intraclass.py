@@ -13,11 +13,18 @@ import numpy as np
 from dialoscope.coefficients import FEWEST
 from dialoscope.meta.reliability import Estimate
 from dialoscope.results.ratings import Judgements
+from dialoscope.results.resampling import UNKNOWN, Interval
 from dialoscope.results.result import CONFIDENCE
 from dialoscope.tally import Floats, Ints
 
 SAME = "all ratings are the same"
+FEW = "fewer than two replies were rated"
+LEVEL = "the mean ratings of replies differ less than chance would have it"
 ONE_EACH = "every reply has one rating, or just the mean of several, so that the raters' noise is unknown"
+
+_MOST_RATERS = 1000
+_MOST_CELLS = 10_000_000
+"""Replies times raters. More take long and fill the memory, and few of so many raters have many ratings."""
 
 
 class Within(NamedTuple):
@@ -97,7 +104,7 @@ class OneWay(NamedTuple):
         """Why there is nothing to be said, if so."""
         n = len(self.counts)
         if n < 2:
-            return Estimate.undefined("fewer than two replies were rated", n)
+            return Estimate.undefined(FEW, n)
         if not self.within.freedom:
             return Estimate.undefined(ONE_EACH, n)
         return Estimate.undefined(SAME, n) if self.between == self.within.noise == 0 else None
@@ -118,7 +125,7 @@ def one_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
     n, typical, noise = len(found.counts), found.typical, found.within.noise
     single = _one_way(found.between / noise if noise else math.inf, typical)
     tails = _tails(found.between / noise, n - 1, found.within.freedom, confidence) if noise else None
-    low, high = (_one_way(tail, typical) for tail in tails) if tails else (math.nan, math.nan)
+    low, high = (_one_way(tail, typical) for tail in tails) if tails else UNKNOWN
     of_one = Estimate(single, low, high, n)
     return of_one, _of_mean(of_one, found.harmonic)
 
@@ -127,18 +134,23 @@ def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
     """ICC(2,1) and ICC(2,k): the same raters throughout, who stand for raters in general."""
     panel = Panel.of(said)
     if panel is None:
-        alone = len(said.raters) < 2
-        nothing = Estimate.undefined("there is one rater" if alone else "not every rater rated every reply")
+        nothing = Estimate.undefined(_why_no_panel(said))
         return nothing, nothing
     n, k, rows, columns, residual = panel
-    spread = rows + (k - 1) * residual + k * (columns - residual) / n
-    if spread <= 0:
-        nothing = Estimate.undefined(SAME, n)
+    if rows == 0:
+        nothing = Estimate.undefined(LEVEL, n)
         return nothing, nothing
+    spread = rows + (k - 1) * residual + k * (columns - residual) / n
     single = (rows - residual) / spread
     low, high = _two_way_ends(panel, single, confidence)
     of_one = Estimate(single, low, high, n)
     return of_one, _of_mean(of_one, k)
+
+
+def _why_no_panel(said: Judgements) -> str:
+    if len(said.raters) < 2:
+        return "there is one rater"
+    return "not every rater rated every reply" if len(np.unique(said.reply)) > 1 else FEW
 
 
 def _one_way(ratio: float, k: float) -> float:
@@ -154,26 +166,32 @@ def _tails(ratio: float, above: float, below: float, confidence: float) -> tuple
     return ratio / float(fdtri(above, below, end)), ratio * float(fdtri(below, above, end))
 
 
-def _two_way_ends(panel: Panel, single: float, confidence: float) -> tuple[float, float]:
+def _two_way_ends(panel: Panel, single: float, confidence: float) -> Interval:
     """The ends of the interval; the degrees of freedom are Satterthwaite's."""
     from scipy.special import fdtri
 
     n, k, rows, columns, residual = panel
     if residual <= 0:
-        return math.nan, math.nan
+        return UNKNOWN
     a = k * single / (n * (1 - single))
     b = 1 + k * single * (n - 1) / (n * (1 - single))
     parts = (a * columns) ** 2 / (k - 1) + (b * residual) ** 2 / ((n - 1) * (k - 1))
+    if parts == 0:
+        return UNKNOWN
     freedom, end = (a * columns + b * residual) ** 2 / parts, (1 + confidence) / 2
     lower, upper = float(fdtri(n - 1, freedom, end)), float(fdtri(freedom, n - 1, end))
     rest = k * columns + (k * n - k - n) * residual
     low = n * (rows - lower * residual) / (lower * rest + n * rows)
-    return low, n * (upper * rows - residual) / (rest + n * upper * rows)
+    return Interval(low, n * (upper * rows - residual) / (rest + n * upper * rows))
 
 
 def _of_mean(single: Estimate, k: float) -> Estimate:
     """The same of the mean of k ratings, by Spearman and Brown."""
+    if 1 + (k - 1) * single.value < 1e-12:
+        return Estimate.undefined(LEVEL, single.n)
     value, low, high = (k * one / (1 + (k - 1) * one) for one in single[:3])
+    if 1 + (k - 1) * single.low < 1e-12:  # there is no end to how low it could be
+        low, high = UNKNOWN
     return single._replace(value=value, low=low, high=high)
 
 
@@ -187,14 +205,15 @@ class Noise(NamedTuple):
 
     @classmethod
     def of(cls, said: Judgements) -> "Noise":
-        """Of a rater with many ratings it can be told how strict he is; else that is noise like any other.
+        """How strict a rater is can be told from many ratings; else it is noise like any other.
 
         Where all raters rated all replies, a strict one lowers all means alike, which no correlation sees.
         """
         found = OneWay.of(said)
         plain = cls(found.within, np.zeros(len(found.counts)))
         raters = len(said.raters)
-        if raters > _MOST_RATERS:
+        too_many = raters > _MOST_RATERS or raters * len(found.counts) > _MOST_CELLS
+        if too_many or found.within.freedom <= 2 * (raters - 1):
             return plain
         _, reply = np.unique(said.reply, return_inverse=True)
         given = np.zeros((len(found.counts), raters))
@@ -203,17 +222,11 @@ class Noise(NamedTuple):
         apart = said.value - found.means[reply]
         # Least squares for replies and raters, the replies eliminated; the rank says how many are compared.
         normal = np.diag(given.sum(axis=0)) - given.T @ shares
-        strict, _, rank, _ = np.linalg.lstsq(normal, np.bincount(said.rater, apart), rcond=1e-9)
+        strict, _, rank, _ = np.linalg.lstsq(normal, np.bincount(said.rater, apart, raters), rcond=1e-9)
         freedom = found.within.freedom - int(rank)
-        if freedom <= rank:
-            return plain
         leaning = shares @ strict
         left = float(np.square(apart - strict[said.rater] + leaning[reply]).sum())
         return cls(Within(left / freedom, freedom), leaning)
-
-
-_MOST_RATERS = 1000
-"""More of them would fill the memory, and rarely have many ratings each."""
 
 
 def ceiling(
@@ -238,7 +251,8 @@ def ceiling(
         means, leaning = (np.bincount(group, one) / many for one in (means, leaning))
         shares = np.bincount(group, shares) / many**2
     if len(means) < FEWEST:
-        few = f"{len(means)} {'replies' if groups is None else 'systems'} were rated, and {FEWEST} are needed"
+        of, are = "replies" if groups is None else "systems", "is" if len(means) == 1 else "are"
+        few = f"{FEWEST} rated {of} are needed, and there {are} {len(means)}"
         return Estimate.undefined(few, len(means))
     spread = float(means.var(ddof=1))
     error = noise.within.noise * float(shares.mean()) + float(leaning.var(ddof=1))

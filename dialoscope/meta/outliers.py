@@ -9,7 +9,7 @@ import numpy as np
 from dialoscope.meta.reliability import Alone
 
 FEWEST = 10
-"""Replies that a rater shares with others before he can be judged."""
+"""Replies that a rater must share with others to be judged."""
 
 
 class Outlier(NamedTuple):

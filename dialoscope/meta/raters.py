@@ -22,6 +22,9 @@ from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.results.scaling import normalised
 from dialoscope.tally import Ints
 
+_LARGEST = 1e100
+"""The square of a larger rating is no number."""
+
 
 def raters(
     result: Result,
@@ -73,6 +76,9 @@ def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspec
     given = said.of_aspect(name)
     if not len(given.value):
         raise DialoscopeError(f"Of '{printable(name)}' there are ratings, but none with a value.")
+    if np.abs(given.value).max() > _LARGEST:
+        most = np.abs(given.value).max()
+        raise DialoscopeError(f"A rating of '{printable(name)}' is {most:g}, which is none; correct it.")
     each = leave_one_out(given)
     per_reply = np.bincount(given.reply)
     per_reply = per_reply[per_reply > 0]

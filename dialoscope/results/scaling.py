@@ -52,7 +52,7 @@ def _scale(aspect: str, values: Floats, told: tuple[float, float] | None) -> tup
 
 
 def _by_rater(said: Judgements) -> Floats:
-    """From each rater's own lowest rating to his highest; nothing of one who gave one value only."""
+    """From each rater's own lowest rating to the highest; nothing of one who gave one value only."""
     low, high = np.full(len(said.raters), np.inf), np.full(len(said.raters), -np.inf)
     np.minimum.at(low, said.rater, said.value)
     np.maximum.at(high, said.rater, said.value)

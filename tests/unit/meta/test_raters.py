@@ -147,6 +147,12 @@ def test_ratings_without_a_value_are_no_ratings():
         ds.raters(result, records)
 
 
+def test_a_rating_whose_square_is_no_number_is_refused():
+    result = run({"sense": grid(3)})
+    with pytest.raises(ds.DialoscopeError, match=r"A rating of 'sense' is 1e\+300, which is none"):
+        ds.raters(result, [ds.Rating("q0", "a", "sense", "ann", -1e300)])
+
+
 def test_ratings_are_normalised_by_the_scale(odd):
     plain, scaled = ds.raters(odd)["sense"], ds.raters(odd, normalise="scale")
     assert scaled["sense"].numbers["mean"].value == pytest.approx((plain.numbers["mean"].value - 1) / 4)
@@ -199,7 +205,7 @@ def test_all_forms_hold_the_same_numbers(odd):
     assert same["value"] is None
     assert same["why"]
     (system,) = [one for one in rows if one["statistic"] == "ceiling of systems"]
-    assert (system["value"], system["why"]) == (None, "2 systems were rated, and 3 are needed")
+    assert (system["value"], system["why"]) == (None, "3 rated systems are needed, and there are 2")
     assert str(found) == found.text()
     assert found._repr_markdown_() == found.markdown()
     assert repr(found) == "<Raters: 1 aspects>"

@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from dialoscope.meta import intraclass
 from dialoscope.meta.intraclass import ONE_EACH, ceiling, one_way, two_way
 from dialoscope.meta.reliability import LEVELS, alpha, leave_one_out
 from dialoscope.results.ratings import Judgements
@@ -148,6 +149,24 @@ def test_the_ceiling_is_what_the_true_scores_reach(bias, missing):
     assert found.low < found.value < found.high
 
 
+def test_strictness_is_noise_where_no_rater_comes_again():
+    """A crowd of whom everybody rates once: 2,000 replies with three raters each."""
+    true, grid = drawn(2000, 3, seed=4)
+    strict = np.random.default_rng(5).standard_normal(grid.shape)
+    crowd = judged(grid + strict)._replace(rater=np.arange(6000), raters=tuple(map(str, range(6000))))
+    reached = float(np.corrcoef(true, (grid + strict).mean(axis=1))[0, 1])
+    assert ceiling(crowd).value == pytest.approx(reached, abs=0.02)
+
+
+@pytest.mark.parametrize("bound", ["_MOST_RATERS", "_MOST_CELLS"])
+def test_strictness_is_noise_where_there_is_too_much_to_tell(monkeypatch, bound):
+    _true, grid = drawn(50, 4, bias=1.0)
+    told = ceiling(judged(grid)).value
+    monkeypatch.setattr(intraclass, bound, 3)
+    assert ceiling(judged(grid)).value == pytest.approx(math.sqrt(one_way(judged(grid))[1].value))
+    assert ceiling(judged(grid)).value < told
+
+
 def test_the_ceiling_of_systems_is_what_their_true_means_reach():
     rng = np.random.default_rng(2)
     reached, estimated = [], []
@@ -217,15 +236,42 @@ def test_what_cannot_be_said_is_undefined_and_says_why():
     for level in LEVELS:
         assert alpha(same, level).why == "all ratings are the same"
         assert alpha(once, level).why == "no reply has two ratings"
-    assert one_way(same)[0].why == two_way(same)[1].why == "all ratings are the same"
+    assert one_way(same)[0].why == "all ratings are the same"
+    assert two_way(same)[1].why == "the mean ratings of replies differ less than chance would have it"
     assert one_way(once)[1].why == ceiling(once).why == ONE_EACH
     assert one_way(judged([[1.0, 2.0]]))[0].why == "fewer than two replies were rated"
     noise = judged([[1, 5], [5, 1], [3, 3]])
     assert math.isnan(ceiling(noise).value)
     assert ceiling(noise).why.startswith("the means differ no more")
-    assert ceiling(judged(SHROUT_FLEISS), np.arange(6) % 2).why == "2 systems were rated, and 3 are needed"
-    assert ceiling(judged([[1, 2], [4, 5]])).why == "2 replies were rated, and 3 are needed"
+    assert one_way(noise)[0].value == pytest.approx(-1)
+    for _single, mean in (one_way(noise), two_way(judged([[1, 3], [3, 1], [2, 2]]))):
+        assert (math.isnan(mean.value), mean.why) == (
+            True,
+            "the mean ratings of replies differ less than chance would have it",
+        )
+    assert (
+        ceiling(judged(SHROUT_FLEISS), np.arange(6) % 2).why == "3 rated systems are needed, and there are 2"
+    )
+    assert ceiling(judged([[1, 2], [4, 5]])).why == "3 rated replies are needed, and there are 2"
     assert two_way(once)[0].why == "there is one rater"
+
+
+def test_whatever_is_rated_a_number_or_a_reason_comes_out():
+    """Five hundred grids of a few ratings, most of them degenerate in some way."""
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        shape = rng.integers(1, 6), rng.integers(1, 5)
+        grid = rng.integers(0, rng.integers(1, 4) + 1, shape) * rng.choice([1.0, 0.1, 1e6])
+        grid[rng.random(shape) < rng.choice([0.0, 0.4])] = math.nan
+        kept = grid[:, ~np.isnan(grid).all(axis=0)]
+        if not kept.size:
+            continue
+        said = judged(kept)
+        found = [*one_way(said), *two_way(said), ceiling(said), *(alpha(said, level) for level in LEVELS)]
+        for one in found:
+            assert math.isnan(one.value) == bool(one.why), (kept, one)
+            assert not math.isinf(one.value)
+            assert math.isnan(one.low) or one.low <= one.value + 1e-9 <= one.high + 2e-9, (kept, one)
 
 
 def test_raters_of_one_mind_agree_wholly():
