@@ -11,6 +11,7 @@ from dialoscope.meta.aspects import Pair
 from dialoscope.meta.outliers import Outlier
 from dialoscope.meta.reliability import Alone, Estimate
 from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results.resampling import Draws
 from dialoscope.results.table import aligned, marked_down, number
 from dialoscope.results.written import as_csv, as_json
 
@@ -71,8 +72,9 @@ class Aspect:
             yield Row(self.aspect, name, *one)
         for rater in self.each:
             odd = self.odd(rater.rater)
-            yield Row(self.aspect, "mean", rater.mean, n=rater.ratings, rater=rater.rater)
-            yield Row(self.aspect, "variance", rater.variance, n=rater.ratings, rater=rater.rater)
+            n, once = rater.ratings, "there is one rating" if rater.ratings < 2 else ""
+            yield Row(self.aspect, "mean", rater.mean, n=n, rater=rater.rater)
+            yield Row(self.aspect, "variance", rater.variance, n=n, why=once, rater=rater.rater)
             for name in ("pearson", "spearman"):
                 value, n, why = getattr(rater, name)
                 yield Row(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
@@ -112,6 +114,8 @@ class Raters:
     about: tuple[str, ...]
     """What must be known of the ratings."""
     confidence: float
+    draws: Draws
+    """Of contexts, for the intervals of pairs."""
 
     def __getitem__(self, aspect: str) -> Aspect:
         for one in self.aspects:
@@ -201,7 +205,10 @@ class Raters:
             "the raters' noise."
         )
         if self.pairs:
-            yield "With: correlations of the replies' mean ratings, intervals from draws of contexts."
+            yield (
+                "With: correlations of the replies' mean ratings; intervals from "
+                f"{self.draws.times} draws of contexts, seed {self.draws.seed}."
+            )
 
 
 class Row(NamedTuple):

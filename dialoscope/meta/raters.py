@@ -62,7 +62,7 @@ def raters(
     how = Resampling(Clusters.of(result.replies.item, seed), Draws(draws, seed), confidence)
     means = {name: said.means(name, len(result.replies)) for name in wanted}
     found = tuple(_aspect(said, name, result.replies.system, confidence) for name in wanted)
-    return Raters(found, pairs(means, how), said.notes, confidence)
+    return Raters(found, pairs(means, how), said.notes, confidence, how.draws)
 
 
 def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
