@@ -26,7 +26,7 @@ Length = Annotated[
 Cut = Annotated[float, typer.Option(min=0, max=2, help="The distance 1 - r up to which clusters are merged.")]
 Aspect = Annotated[
     str | None,
-    typer.Option(help="The rated aspect that advice goes by; overall, or all together, if not named."),
+    typer.Option(help="The rated aspect that advice goes by; overall, or what stands for it, if not named."),
 ]
 
 

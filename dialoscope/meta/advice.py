@@ -68,7 +68,7 @@ class Evidence:
     def preferred(self) -> list[int]:
         """The metrics that follow people best first; where that is not known, in the order of their names."""
         keys = [
-            (not judging, -trust.value if trust.value == trust.value else math.inf, name)
+            (not judging, math.inf if math.isnan(trust.value) else -trust.value, name)
             for judging, trust, name in zip(self.judging, self.trust, self.names, strict=True)
         ]
         return sorted(range(len(keys)), key=keys.__getitem__)
@@ -167,7 +167,7 @@ def _one_of_each(of: Evidence) -> Advice:
     names = ", ".join(printable(of.names[i]) for i in chosen)
     sentence = (
         "Nobody rated these replies, and nothing is known of these metrics from elsewhere, so nothing says "
-        f"which of them to trust. To see all that they measure, report one of each cluster, that which is "
+        "which of them to trust. To see all that they measure, report one of each cluster, that which is "
         f"most like the others of it: {names}."
     )
     return Advice("report", tuple(of.names[i] for i in chosen), sentence, of.named(chosen, central))
@@ -190,7 +190,8 @@ def _redundant(of: Evidence) -> Iterator[Advice]:
             kept[i] = {}
     for one, others in kept.items():
         if others:
-            sentence = f"One is enough of {printable(of.names[one])} and {of.told([*others], others)}."
+            told = of.told([*others], others)
+            sentence = f"One is enough of {printable(of.names[one])} and {told}: nearly the same (r)."
             numbers = of.named([*others], others)
             yield Advice("redundant", tuple(numbers), sentence, numbers)
 

@@ -1,12 +1,13 @@
 """Do metrics agree with each other: correlations, clusters, how stable they are, and what length explains."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
+from dialoscope.aspects import standing
 from dialoscope.coefficients import FEWEST, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.advice import Evidence, advice
@@ -14,6 +15,7 @@ from dialoscope.meta.agreement import About, Agreement, LeftOut, Settings
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column, columns, of_systems_alone
 from dialoscope.meta.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.trusted import shipped
 from dialoscope.meta.view import View
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
@@ -29,8 +31,9 @@ LENGTH = "words"
 CUT = 0.5
 """Clusters are merged while their metrics agree by r = 0.5 on average, half way from nothing to all."""
 _NAMES = {"pearson": "Pearson's r", "spearman": "Spearman's ρ"}
+ELSEWHERE = "Spearman's ρ over other corpora, for nobody rated these replies"
 OVERALL = "overall"
-"""The aspect that stands for all, where it was rated."""
+"""The aspect that advice goes by, or what stands for it, where it was rated; else all together."""
 
 
 def agree(
@@ -52,7 +55,7 @@ def agree(
         result: A run.
         ratings: What people said of its replies, in place of the ratings in the run.
         scores: What other people's metrics gave them, judged beside the run's own.
-        aspect: Which of the rated aspects advice goes by; else `overall` where there is one, or all together.
+        aspect: The rated aspect that advice goes by; else overall, or coherence, which stands for it, or all.
         coefficient: pearson or spearman.
         length: The metric that is held constant to see what length explains; None for none.
         cut: The distance 1 - r up to which clusters are merged.
@@ -106,7 +109,8 @@ def _agreement(
     plain = View.of(names, signs, whole.take(range(len(kept))), settings.cut)
     held = names.index(settings.length) if settings.length else None
     rest = None if held is None else _without(whole.without(held), plain, settings.cut)
-    metrics = tuple(_about(i, column, whole, held, people) for i, column in enumerate(kept))
+    known = _elsewhere(result)
+    metrics = tuple(_about(i, column, whole, held, people, known) for i, column in enumerate(kept))
     evidence = _evidence(metrics, plain, rest, whole, settings)
     return Agreement(
         settings,
@@ -177,8 +181,8 @@ def _length(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut
 
 def _people(said: Ratings, aspect: str | None, replies: int) -> People:
     """The rated aspect that advice goes by."""
-    overall = [one for one in said.aspects if one.casefold() == OVERALL]
-    chosen = [said.named(aspect)] if aspect is not None else overall[:1] or sorted(said.aspects)
+    overall = standing(said.aspects, OVERALL)
+    chosen = [said.named(aspect)] if aspect is not None else [overall] if overall else sorted(said.aspects)
     rated = {one: said.means(one, replies) for one in chosen}
     flat = [one for one, values in rated.items() if not _varies(values)]
     notes = [
@@ -216,7 +220,9 @@ def _without(rest: Matrix, plain: View, cut: float) -> View | None:
     return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
 
 
-def _about(i: int, column: Column, whole: Matrix, held: int | None, people: People) -> About:
+def _about(
+    i: int, column: Column, whole: Matrix, held: int | None, people: People, elsewhere: Mapping[str, Estimate]
+) -> About:
     known = column.values[~np.isnan(column.values)]
     return About(
         metric=column.name,
@@ -226,7 +232,14 @@ def _about(i: int, column: Column, whole: Matrix, held: int | None, people: Peop
         alike=float(np.unique(known, return_counts=True)[1].max() / len(known)),
         length=UNKNOWN if held is None else whole.estimate(i, held),
         people=whole.estimate(i, len(whole.r) - 1) if people.aspect else UNKNOWN,
+        elsewhere=elsewhere.get(column.name, UNKNOWN),
     )
+
+
+def _elsewhere(result: Result) -> dict[str, Estimate]:
+    """How the run's metrics go with people on other replies, as far as that was measured."""
+    known = {result.label(one): shipped().of(one) for one in result.metrics if one.of_replies}
+    return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}
 
 
 def _evidence(
@@ -234,15 +247,20 @@ def _evidence(
 ) -> Evidence:
     rated = bool(settings.aspect)
     signs = np.append(plain.signs, 1.0) if rated else plain.signs
+    trust = [one.people if rated else one.elsewhere for one in metrics]
+    basis = f"{_NAMES[settings.coefficient]} with {settings.aspect}" if rated else ELSEWHERE
+    judging = tuple(one.higher_is_better is not None or not one.signature for one in metrics)
+    if not any(judges and not math.isnan(one.value) for judges, one in zip(judging, trust, strict=True)):
+        basis = ""
     return Evidence(
         names=plain.names,
         matrix=whole.turned(signs),
         clusters=plain.clusters,
         groups=plain.groups,
         cut=settings.cut,
-        judging=tuple(one.higher_is_better is not None or not one.signature for one in metrics),
-        trust=tuple(map(_turned, metrics, plain.signs)),
-        basis=f"{_NAMES[settings.coefficient]} with {settings.aspect}" if rated else "",
+        judging=judging,
+        trust=tuple(_turned(*each) for each in zip(trust, plain.signs.tolist(), strict=True)),
+        basis=basis,
         rated=rated,
         length=settings.length,
         lengths=tuple(one.length for one in metrics),
@@ -251,10 +269,9 @@ def _evidence(
     )
 
 
-def _turned(one: About, sign: float) -> Estimate:
+def _turned(of: Estimate, sign: float) -> Estimate:
     """How a metric follows people, turned over where lower is better."""
-    ends = sorted([one.people.low * sign, one.people.high * sign])
-    return Estimate(one.people.value * sign, *ends)
+    return Estimate(of.value * sign, *sorted([of.low * sign, of.high * sign]))
 
 
 def _within(view: View | None, metrics: Sequence[str]) -> float:

@@ -1,7 +1,5 @@
 """How the metrics of a run agree with each other, in the forms people read and plot."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -16,6 +14,7 @@ from dialoscope.meta.matrix import UNKNOWN, Estimate
 from dialoscope.meta.view import Group, View
 from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
 from dialoscope.results.table import aligned, marked_down
+from dialoscope.results.written import as_csv
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,14 @@ class About:
     length: Estimate
     """How it goes with length, sign kept."""
     people: Estimate
-    """How it goes with people, sign kept."""
+    """How it goes with people who rated these replies, sign kept."""
+    elsewhere: Estimate
+    """Spearman's coefficient with people over the corpora of the shipped table of trust, sign kept."""
+
+    def record(self) -> dict[str, Any]:
+        """For programs."""
+        estimates = {name: getattr(self, name).numbers for name in ("length", "people", "elsewhere")}
+        return {**asdict(self), **estimates}
 
 
 @dataclass(frozen=True)
@@ -99,21 +105,14 @@ class Agreement:
 
     def csv(self) -> str:
         """One line for each pair of metrics, in the order of the dendrogram: what a heatmap is made from."""
-        rows = [_plain(row) for row in self.rows()]
-        out = io.StringIO()
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue().rstrip("\n")
+        rows = self.rows()
+        return as_csv(rows, list(rows[0]))
 
     def json(self) -> str:
         """Everything, undefined as null."""
         found = {
             **asdict(self.settings),
-            "metrics": [
-                {**asdict(one), "length": one.length.numbers, "people": one.people.numbers}
-                for one in self.metrics
-            ],
+            "metrics": [one.record() for one in self.metrics],
             **_told(self.plain),
             "pairs": self.rows(),
             "without_length": None if self.without_length is None else _told(self.without_length),

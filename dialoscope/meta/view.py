@@ -1,9 +1,10 @@
 """Metrics that were clustered: their coefficients, the tree, and how far its clusters can be trusted."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,16 @@ class Group:
     weakest: float
     """The least of its pairs."""
     stability: Stability
+
+
+class Branch(NamedTuple):
+    """A branch of a tree, beside a set of metrics that was looked for."""
+
+    metrics: tuple[str, ...]
+    jaccard: float
+    """How like the set it is; 1 where it is just that."""
+    found: float
+    """The share of the draws that have just this branch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +87,15 @@ class View:
     def estimate(self, i: int, j: int) -> Estimate:
         """How two metrics go together, signs kept."""
         return Estimate(float(self.r[i, j]), float(self.low[i, j]), float(self.high[i, j]))
+
+    def branch(self, metrics: Iterable[str]) -> Branch:
+        """The branch of the tree that is most like a set of metrics, such as a family that should be one."""
+        wanted = {self.names.index(name) for name in metrics}
+        likeness = [len(node & wanted) / len(node | wanted) for node in self.tree.nodes]
+        best = int(np.argmax(likeness))
+        found = [*[1.0] * self.tree.columns, *self.support.tolist()][best]
+        names = tuple(self.names[leaf] for leaf in sorted(self.tree.nodes[best]))
+        return Branch(names, likeness[best], found)
 
     def merges(self) -> list[dict[str, Any]]:
         """The merges, the nearest first."""

@@ -10,6 +10,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
+from dialoscope.meta.trusted import shipped
 from dialoscope.results import Ratings
 from dialoscope.results.scores import Scores
 
@@ -126,7 +127,9 @@ def test_a_double_is_at_distance_0_and_one_of_the_two_is_enough(run):
         0,
         1,
     ) or (merge["right"] + merge["left"] == ["again", "alone"])
-    assert "One is enough of again and alone (1 [1, 1])." in [one.sentence for one in agreement.advice]
+    assert "One is enough of again and alone (1 [1, 1]): nearly the same (r)." in [
+        one.sentence for one in agreement.advice
+    ]
 
 
 def test_what_length_alone_brings_together_falls_apart_without_it(run):
@@ -198,7 +201,7 @@ def test_ratings_may_be_given_beside_the_run(run):
 
 def test_several_aspects_count_together_unless_one_is_overall_or_named(run):
     values = planted()
-    two = [ratings(values[:, place], name) for place, name in ((0, "fluency"), (3, "Coherence"))]
+    two = [ratings(values[:, place], name) for place, name in ((0, "fluency"), (3, "Humour"))]
     both = Ratings(
         np.concatenate([one.reply for one in two]),
         two[0].aspect + two[1].aspect,
@@ -207,12 +210,11 @@ def test_several_aspects_count_together_unless_one_is_overall_or_named(run):
     )
     scores = Scores(PLANTED, values)
     assert (
-        ds.agree(run, scores=scores, ratings=both, draws=20).settings.aspect
-        == "the mean of Coherence, fluency"
+        ds.agree(run, scores=scores, ratings=both, draws=20).settings.aspect == "the mean of Humour, fluency"
     )
-    named = ds.agree(run, scores=scores, ratings=both, aspect="coherence", draws=20)
-    assert named.settings.aspect == "Coherence"
-    with pytest.raises(DialoscopeError, match=r"Nobody rated 'flow'.*what was rated: fluency, Coherence"):
+    named = ds.agree(run, scores=scores, ratings=both, aspect="humour", draws=20)
+    assert named.settings.aspect == "Humour"
+    with pytest.raises(DialoscopeError, match=r"Nobody rated 'flow'.*what was rated: fluency, Humour"):
         ds.agree(run, scores=scores, ratings=both, aspect="flow", draws=20)
 
 
@@ -294,3 +296,22 @@ def test_a_notebook_and_a_console_show_it(found):
     assert repr(found) == "<Agreement: 7 metrics, 4 clusters>"
     assert found._repr_markdown_() == found.markdown()
     assert str(found) == found.text() == found.printed()
+
+
+def test_a_family_is_looked_for_among_the_branches(found):
+    just_so = found.plain.branch(["a3", "a1", "a2"])
+    assert just_so == (("a1", "a2", "a3"), 1, 1)
+    nearly = found.plain.branch(["a1", "a2", "a3", "alone"])
+    assert nearly.metrics == ("a1", "a2", "a3")
+    assert nearly.jaccard == 0.75
+    assert found.plain.branch(["alone"]) == (("alone",), 1, 1)
+
+
+def test_trust_from_elsewhere_stands_in_where_nobody_rated(sample):
+    unrated = [replace(one) for one in ds.read(sample)]
+    agreement = ds.agree(ds.evaluate(unrated, ["bleu-4", "rouge-l", "words"]), draws=50)
+    about = {one.metric: one for one in agreement.metrics}
+    assert math.isnan(about["bleu-4"].people.value)
+    assert about["bleu-4"].elsewhere.value == shipped().of(ds.metric("bleu-4")).spearman
+    first = agreement.advice[0]
+    assert "Spearman's ρ over other corpora, for nobody rated these replies" in first.sentence
