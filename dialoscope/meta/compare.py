@@ -146,6 +146,9 @@ def _comparisons(
         verdicts=tuple(_by_turns([one.verdicts for one in found])),
         confidence=how.confidence,
         strict=how.strict,
+        draws=how.draws.times,
+        exchanges=how.exchanges,
+        seed=how.draws.seed,
         about=(*said, *_about(contrasts, how.exchanges, how.confidence)),
     )
 
@@ -210,6 +213,7 @@ def _contrast(
         lower=effect.lower / seen,
         detectable=detectable(found, confidence),
         contexts=contexts[0],
+        defined=contexts[0] if found.effect is None else sum(found.effect[1:]),
         a_only=contexts[1],
         b_only=contexts[2],
         higher_is_better=measure.higher_is_better,

@@ -57,6 +57,9 @@ class Contrast:
     detectable: float
     """The smallest true difference that so many contexts show eight times in ten."""
     contexts: int
+    """Those that both answered."""
+    defined: int
+    """Those of them in which both have a value."""
     a_only: int
     """Contexts that only A answered, which are left out."""
     b_only: int
@@ -84,6 +87,10 @@ class Comparisons:
     verdicts: tuple[Verdict, ...]
     confidence: float
     strict: bool
+    draws: int
+    exchanges: int
+    """How often systems changed places for a test."""
+    seed: int
     about: tuple[str, ...]
     """What a reader must know of these contexts and tests."""
 
@@ -136,6 +143,9 @@ class Comparisons:
         found = {
             "confidence": self.confidence,
             "strict": self.strict,
+            "draws": self.draws,
+            "exchanges": self.exchanges,
+            "seed": self.seed,
             "passed": self.passed if self.verdicts else None,
             "comparisons": [_plain(asdict(one), None) for one in self.contrasts],
             "orderings": [asdict(one) for one in self.orderings],
@@ -155,8 +165,10 @@ class Comparisons:
             "effect: mean difference in standard deviations over contexts; better/equal/worse: share of "
             "contexts in which B is that (higher/equal/lower where neither end is better); detectable: the "
             f"smallest true difference that a single such test finds {10 * POWER:g} times in 10.",
+            f"{self.draws} draws, {self.exchanges} exchanges, seed {self.seed}.",
             *(["Systems that share a letter are not surely different."] if self.orderings else []),
             *self._reasons(),
+            *self._gaps(),
         ]
 
     def outcome(self) -> list[str]:
@@ -207,6 +219,17 @@ class Comparisons:
                 found.setdefault(one.why, {})[one.metric] = None
         return [printable(f"{', '.join(metrics)}: {why}.") for why, metrics in found.items()]
 
+    def _gaps(self) -> list[str]:
+        """Contexts in which a metric has no value for one of the two."""
+        found: dict[str, list[int]] = {}
+        for one in self.contrasts:
+            if not one.why and one.defined < one.contexts:
+                found.setdefault(one.metric, []).append(one.contexts - one.defined)
+        return [
+            printable(f"{metric} lacks a value of A or B in {_from_to(counts)} contexts.")
+            for metric, counts in found.items()
+        ]
+
     @property
     def _pairs(self) -> list[Pair]:
         return list(dict.fromkeys(Pair(one.a, one.b) for one in self.contrasts))
@@ -217,6 +240,11 @@ class Comparisons:
 
 
 _OUTCOMES = ("passed", "undecided", "failed", "undefined")
+
+
+def _from_to(counts: Sequence[int]) -> str:
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def _grid(contrasts: Sequence[Contrast], *, named: bool) -> list[list[str]]:

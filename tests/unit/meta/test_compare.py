@@ -171,6 +171,30 @@ def test_a_metric_that_some_draws_lack_has_no_interval_and_says_so():
     assert found.contrasts[0].difference == 0
 
 
+def test_contexts_without_a_value_of_both_are_counted():
+    examples = [
+        ds.Example(str(place), name, "so it is " * (place % 3 + 1)) for name in "ab" for place in range(9)
+    ]
+    ratings = [
+        ds.Rating(one.id, one.system, "charm", "r", float(len(one.response)))
+        for one in examples
+        if (one.id, one.system) not in (("3", "a"), ("4", "b"))
+    ]
+    found = ds.compare(ds.evaluate(ds.Replies.of(examples, ratings), ["words"]), "a", "b")
+    assert [(one.metric, one.contexts, one.defined) for one in found.contrasts] == [
+        ("words", 9, 9),
+        ("rated:charm", 9, 7),
+    ]
+    assert "rated:charm lacks a value of A or B in 2 contexts." in found.notes()
+
+
+def test_chance_is_on_record(result):
+    found = ds.compare(result, "generic", "parrot", draws=200, seed=5)
+    kept = json.loads(found.json())
+    assert (kept["draws"], kept["exchanges"], kept["seed"]) == (200, 1600, 5)
+    assert "200 draws, 1600 exchanges, seed 5." in found.notes()
+
+
 def test_too_many_tests_are_told(result, monkeypatch):
     monkeypatch.setattr("dialoscope.meta.compare.MOST_EXCHANGES", 100)
     found = ds.compare(result, draws=100)
