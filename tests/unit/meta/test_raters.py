@@ -7,10 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 import dialoscope as ds
+from dialoscope.coefficients import Coefficient
 from dialoscope.meta.outliers import outliers
-from dialoscope.meta.reliability import leave_one_out
+from dialoscope.meta.reliability import Alone, leave_one_out
 from dialoscope.results import Ratings
 from dialoscope.results.scaling import normalised
 
@@ -68,6 +70,34 @@ def test_raters_as_good_as_each_other_are_left_alone():
     assert outliers(careless) == (), "where nobody agrees with anybody, nobody stands out"
 
 
+def alone(r, n=200, variance=1.0):
+    found = Coefficient(r, n)
+    return Alone(str(r), n, 3.0, variance, found, found)
+
+
+@pytest.mark.parametrize(
+    ("one", "is_odd"),
+    [
+        pytest.param(alone(0.46), False, id="just half as well as the median of .9"),
+        pytest.param(alone(0.44), True, id="less than half"),
+        pytest.param(alone(-0.5), True, id="the other way round"),
+        pytest.param(alone(0.44, n=9), False, id="nine replies"),
+        pytest.param(alone(-0.9, n=10), True, id="ten replies, beyond chance"),
+        pytest.param(alone(math.nan, variance=0.0), True, id="always the same"),
+        pytest.param(alone(math.nan, n=9, variance=0.0), False, id="always the same, nine times"),
+    ],
+)
+def test_less_than_half_the_median_beyond_chance_is_an_outlier(one, is_odd):
+    assert [odd.rater for odd in outliers([*[alone(0.9)] * 5, one])] == [one.rater] * is_odd
+
+
+def test_what_chance_explains_makes_no_outlier():
+    """On ten replies a correlation of .25 may well be one of .6; on a hundred it is not."""
+    others = [alone(0.6)] * 5
+    assert outliers([*others, alone(0.25, n=10)]) == ()
+    assert len(outliers([*others, alone(0.25, n=100)])) == 1
+
+
 def test_too_few_ratings_judge_nobody():
     panel = grid(4)
     panel[:, 3] = math.nan
@@ -107,6 +137,7 @@ def test_aspects_are_correlated_on_the_replies_that_have_both():
     ab, ac, _ = sorted(found.pairs, key=lambda one: sorted((one.first, one.second)))
     assert ab.pearson.value == pytest.approx(np.corrcoef(*means)[0, 1])
     assert ({ab.first, ab.second}, ab.pearson.n) == ({"a", "b"}, 30)
+    assert ab.spearman.value == pytest.approx(spearmanr(*means).statistic)
     assert ab.pearson.low < ab.pearson.value < ab.pearson.high
     assert ac.spearman.value == pytest.approx(-1)
     assert "200 draws of contexts, seed 0." in found.text()
