@@ -101,8 +101,14 @@ def _both_runs(
     first: Result, second: Result | str | Path, metrics: Sequence[str], gates: Sequence[Gate]
 ) -> Result:
     second = second if isinstance(second, Result) else Result.load(second)
-    named = [*metrics, *(gate.metric for gate in gates)] if metrics else []
+    named = [*metrics, *(gate.metric for gate in gates)]
     wanted = [name for name in named if not name.startswith(RATED)]
+    for which, run in (("first", first), ("second", second)):
+        for name in wanted:
+            try:
+                run.named(name)
+            except DialoscopeError as lacking:
+                raise DialoscopeError(f"In the {which} run: {lacking}") from lacking
     return union(first, second, wanted if metrics else None)
 
 

@@ -52,7 +52,7 @@ def _known(run: Result, name: str) -> list[str]:
     """The system of that name; where two runs have it, that of the first and that of the second."""
     if name not in run.systems and f"1:{name}" in run.systems:
         return [f"1:{name}", f"2:{name}"]
-    if name not in run.systems and Path(name).is_dir():
+    if name not in run.systems and _is_folder(name):
         raise DialoscopeError(
             f"There is no system '{printable(name)}' in this run; to compare it with another run, say "
             f"--with {printable(name)} (other=)."
@@ -73,3 +73,10 @@ def _namesakes(run: Result, ours: int) -> tuple[Pair, ...]:
             f"the second {', '.join(map(printable, second))}. Name those to compare."
         )
     return pairs
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except OSError:  # too long for a file system
+        return False

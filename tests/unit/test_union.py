@@ -99,9 +99,11 @@ def test_metrics_that_one_run_lacks_are_left_out_and_told():
         "Only the first run has distinct-1, rouge-1.",
         "Only the second run has entropy-1.",
     ]
-    with pytest.raises(ds.DialoscopeError, match="This run has no rouge-1; it has: words, entropy-1"):
+    with pytest.raises(
+        ds.DialoscopeError, match="In the second run: This run has no rouge-1; it has: words, entropy-1"
+    ):
         ds.compare(old, other=new, metrics=["rouge-1"])
-    with pytest.raises(ds.DialoscopeError, match="This run has no rouge-1"):
+    with pytest.raises(ds.DialoscopeError, match="In the second run: This run has no rouge-1"):
         ds.compare(old, other=new, gates=["rouge-1>=0"])
     with pytest.raises(ds.RunError, match="no metric in common: the first has words, the second entropy-1"):
         ds.compare(

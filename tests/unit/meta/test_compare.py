@@ -212,6 +212,7 @@ def test_too_many_tests_are_told(result, monkeypatch):
         ((), {"baseline": "bot"}, "There is no system 'bot' in this run"),
         (("generic",), {"baseline": "generic"}, "There is nothing to compare generic with"),
         (("generic", "examples"), {}, "say --with examples"),
+        (("generic", "x" * 5000), {}, "There is no system 'xxx"),
         ((), {"metrics": ["bleu-7"]}, "This run has no bleu-7; it has: bleu-2"),
         ((), {"metrics": ["blue"]}, "There is no metric 'blue'"),
         ((), {"metrics": ["rated:beauty"]}, "Nobody rated 'beauty'"),
