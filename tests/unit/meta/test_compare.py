@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import dialoscope as ds
 from dialoscope.meta.compare import detectable
@@ -341,3 +342,25 @@ def test_ratings_may_come_from_elsewhere(result):
     assert [(one.metric, one.difference) for one in found.contrasts] == [("rated:charm", 1.0)]
     with pytest.raises(ds.DialoscopeError, match="are for one run; leave out --with"):
         ds.compare(result, other=result, ratings=said)
+
+
+@pytest.mark.corpora
+def test_rated_systems_of_usr_against_scipy(corpora):
+    """Means over raters paired by context, read from the file without anything of ours."""
+    path = corpora / "rated/usr_personachat/data.jsonl"
+    overall: dict[str, dict[str, float]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        key = json.dumps(row["context"])
+        overall.setdefault(row["system"], {})[key] = float(np.mean(row["ratings"]["Overall"]))
+    old, new = "KV-MemNN", "Seq2Seq"
+    keys = [key for key in overall[old] if key in overall[new]]
+    first, second = ([overall[name][key] for key in keys] for name in (old, new))
+    result = ds.evaluate(ds.read(path), ["words"])
+    one = ds.compare(result, old, new, draws=5000).contrast("rated:Overall", old, new)
+    test = scipy.stats.ttest_rel(second, first)
+    assert one.contexts == len(keys)
+    assert one.difference == pytest.approx(np.mean(second) - np.mean(first), abs=1e-9)
+    assert one.effect == pytest.approx(test.statistic / math.sqrt(len(keys)), rel=1e-9)
+    assert one.p == pytest.approx(test.pvalue, abs=0.02)
+    assert (one.low, one.high) == pytest.approx(tuple(test.confidence_interval()), abs=0.03)
