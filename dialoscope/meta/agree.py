@@ -119,7 +119,7 @@ def _agreement(
         rest,
         tuple(left_out),
         advice(evidence),
-        _notes(settings, kept, left_out, people, notes),
+        (*_notes(settings, plain, rest), *_missing(left_out), *people.notes, *notes),
     )
 
 
@@ -205,11 +205,14 @@ def _matrix(some: Sequence[Floats], result: Result, settings: Settings) -> Matri
     """Every column with every other, and again in each draw of contexts."""
     values = np.stack(some, axis=1)
     clusters = Clusters.of(result.replies.item, settings.seed)
-    again = drawn(settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed))
+    again = np.full((1, len(some), len(some)), np.nan)
+    if clusters.count > 1:
+        again = drawn(settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed))
     r = np.eye(len(some))
     for i, j in combinations(range(len(some)), 2):
         r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
-    return Matrix(r, again, settings.confidence)
+    known = (~np.isnan(values)).astype(np.int64)
+    return Matrix(r, again, known.T @ known, settings.confidence)
 
 
 def _without(rest: Matrix, plain: View, cut: float) -> View | None:
@@ -283,31 +286,41 @@ def _within(view: View | None, metrics: Sequence[str]) -> float:
     return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
 
 
-def _notes(
-    settings: Settings,
-    kept: Sequence[Column],
-    left_out: Sequence[LeftOut],
-    people: People,
-    notes: Sequence[str],
-) -> tuple[str, ...]:
-    turned = [printable(column.name) for column in kept if column.higher_is_better is False]
-    reasons: dict[str, list[str]] = {}
-    for one in left_out:
-        reasons.setdefault(one.why, []).append(printable(one.metric))
-    return (
-        f"{_NAMES[settings.coefficient]} over {settings.replies} replies to {settings.contexts} contexts; "
-        f"[low, high]: {100 * settings.confidence:g}% interval from {settings.draws} draws of contexts (seed "
-        f"{settings.seed}).",
+def _notes(settings: Settings, plain: View, rest: View | None) -> list[str]:
+    """What a reader must know of the numbers."""
+    contexts = "1 context" if settings.contexts == 1 else f"{settings.contexts} contexts"
+    over = f"{_NAMES[settings.coefficient]} over {settings.replies} replies to {contexts}"
+    ends = (
+        f"; [low, high]: {100 * settings.confidence:g}% interval from {settings.draws} draws of contexts "
+        f"(seed {settings.seed})."
+    )
+    notes = [
+        over + (ends if settings.contexts > 1 else ": there is nothing to draw from, hence no intervals."),
         "r: █ 0.8 or more, ▓ 0.6, ▒ 0.4, ░ 0.2, · -0.2, - -0.6, = less; blank: undefined.",
         "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
         "cluster in each draw; just so: how many draws have this very cluster.",
-        *(
-            [f"Lower is better for {', '.join(turned)}: clustered, and judged, with the sign turned."]
-            if turned
-            else []
-        ),
-        *([] if settings.length else ["Length was not held constant."]),
-        *(f"Left out: {', '.join(names)} ({why})." for why, names in reasons.items()),
-        *people.notes,
-        *notes,
-    )
+    ]
+    turned = [name for name, sign in zip(plain.names, plain.signs, strict=True) if sign < 0]
+    if turned:
+        notes.append(f"Lower is better for {_listed(turned)}: clustered, and judged, with the sign turned.")
+    undefined = int(np.isnan(plain.r).sum()) // 2
+    if undefined:
+        notes.append(f"Pairs of metrics without r: {undefined}. They count as if it were 0; --csv says why.")
+    if rest is None:
+        notes.append("Length was not held constant.")
+    gone = [name for name in plain.names if rest is not None and name not in (*rest.names, settings.length)]
+    if gone:
+        notes.append(f"With {printable(settings.length)} held constant nothing is left of {_listed(gone)}.")
+    return notes
+
+
+def _missing(left_out: Sequence[LeftOut]) -> list[str]:
+    """What is not among the metrics, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in left_out:
+        reasons.setdefault(one.why, []).append(one.metric)
+    return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(printable, names))

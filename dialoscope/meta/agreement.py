@@ -145,6 +145,8 @@ class Agreement:
             "first": first,
             "second": second,
             **self.plain.estimate(i, j).numbers,
+            "n": int(self.plain.n[i, j]),
+            "why": self.plain.why_undefined(i, j),
             "distance": float(self.plain.distances[i, j]),
             **{f"without_length_{name}": value for name, value in rest.numbers.items()},
         }
@@ -168,7 +170,7 @@ def _grid(groups: Sequence[Group]) -> list[list[str]]:
 
 def _row(one: Group) -> list[str]:
     names = ", ".join(map(printable, one.metrics))
-    exact = f"{100 * one.stability.exact:.0f} %"
+    exact = "–" if math.isnan(one.stability.exact) else f"{100 * one.stability.exact:.0f} %"
     return [str(one.r), short(one.weakest), short(one.stability.jaccard), exact, names]
 
 

@@ -1,5 +1,6 @@
 """Which columns go together: average linkage of distances 1 - r, and how often a cluster is found again."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,9 +106,14 @@ def stabilities(clusters: Sequence[Cluster], drawn: Sequence[Sequence[Cluster]])
 def support(tree: Tree, drawn: Sequence[Tree]) -> list[float]:
     """Of each merge: the share of the draws whose trees have a branch with just the same leaves."""
     branches = [set(one.nodes) for one in drawn]
-    return [sum(merge.held in one for one in branches) / max(1, len(branches)) for merge in tree.merges]
+    return [_mean([merge.held in one for one in branches]) for merge in tree.merges]
 
 
 def _stability(one: Cluster, drawn: Sequence[Sequence[Cluster]]) -> Stability:
     likeness = [max(len(one & other) / len(one | other) for other in clusters) for clusters in drawn]
-    return Stability(float(np.mean(likeness)), likeness.count(1.0) / len(likeness))
+    return Stability(_mean(likeness), _mean([alike == 1 for alike in likeness]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    """NaN where nothing could be drawn."""
+    return sum(values) / len(values) if values else math.nan

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from dialoscope.coefficients import short
 from dialoscope.meta.bootstrap import interval
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Ints
 
 _NOTHING_LEFT = 1e-12
 """A column that shares all but this of its variance with what is held constant is the same thing."""
@@ -42,7 +42,9 @@ class Matrix:
     r: Floats
     """(columns, columns)"""
     drawn: Floats
-    """(draws, columns, columns)"""
+    """(draws, columns, columns); a single draw of NaN where nothing can be drawn."""
+    n: Ints
+    """How many replies have both: (columns, columns)."""
     confidence: float
 
     def estimate(self, i: int, j: int) -> Estimate:
@@ -67,16 +69,16 @@ class Matrix:
     def take(self, places: Sequence[int]) -> "Matrix":
         """Of some of the columns."""
         chosen = np.ix_(places, places)
-        return Matrix(self.r[chosen], self.drawn[:, chosen[0], chosen[1]], self.confidence)
+        return Matrix(self.r[chosen], self.drawn[:, chosen[0], chosen[1]], self.n[chosen], self.confidence)
 
     def turned(self, signs: Floats) -> "Matrix":
         """With the columns of sign -1 turned over."""
         both = signs[:, None] * signs
-        return Matrix(self.r * both, self.drawn * both, self.confidence)
+        return replace(self, r=self.r * both, drawn=self.drawn * both)
 
     def without(self, place: int) -> "Matrix":
         """With one column held constant; NaN for that column and its like."""
-        return Matrix(partial(self.r, place), partial(self.drawn, place), self.confidence)
+        return replace(self, r=partial(self.r, place), drawn=partial(self.drawn, place))
 
 
 def partial(r: Floats, of: int) -> Floats:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialoscope.coefficients import FEWEST
 from dialoscope.meta.bootstrap import interval
 from dialoscope.meta.clustering import Cluster, Stability, Tree, distances, stabilities, support
 from dialoscope.meta.matrix import UNKNOWN, Estimate, Matrix
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Ints
 
 _SHADES = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (0.2, "░"), (-0.2, "·"), (-0.6, "-"), (-1.0, "="))
 """What stands for a coefficient of at least this."""
@@ -50,6 +51,8 @@ class View:
     """(metrics, metrics), signs kept."""
     low: Floats
     high: Floats
+    n: Ints
+    """How many replies have both."""
     tree: Tree
     support: Floats
     """Of each merge of the tree: the share of the draws that have a branch with just its metrics."""
@@ -63,7 +66,8 @@ class View:
         """Cluster the metrics, and those of every draw."""
         turned = matrix.turned(signs)
         tree = Tree.of(distances(turned.r))
-        trees = [Tree.of(one, ordered=False) for one in distances(turned.drawn)]
+        some = ~np.isnan(turned.drawn).all(axis=(1, 2))
+        trees = [Tree.of(one, ordered=False) for one in distances(turned.drawn[some])]
         clusters = tree.clusters(cut)
         stable = stabilities(clusters, [one.clusters(cut) for one in trees])
         leaves = tree.order.tolist()
@@ -72,7 +76,8 @@ class View:
             for cluster, stability in zip(clusters, stable, strict=True)
         )
         low, high = interval(matrix.drawn, matrix.confidence)
-        return cls(names, signs, matrix.r, low, high, tree, np.array(support(tree, trees)), clusters, groups)
+        found = np.array(support(tree, trees))
+        return cls(names, signs, matrix.r, low, high, matrix.n, tree, found, clusters, groups)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -87,6 +92,14 @@ class View:
     def estimate(self, i: int, j: int) -> Estimate:
         """How two metrics go together, signs kept."""
         return Estimate(float(self.r[i, j]), float(self.low[i, j]), float(self.high[i, j]))
+
+    def why_undefined(self, i: int, j: int) -> str:
+        """Why two metrics have no coefficient; empty where they have one."""
+        if not math.isnan(self.r[i, j]):
+            return ""
+        if self.n[i, j] < FEWEST:
+            return f"{self.n[i, j]} replies have both, and {FEWEST} are needed"
+        return f"one of them is the same for all {self.n[i, j]} replies that have both"
 
     def branch(self, metrics: Iterable[str]) -> Branch:
         """The branch of the tree that is most like a set of metrics, such as a family that should be one."""

@@ -152,6 +152,7 @@ def test_a_metric_that_is_length_has_nothing_left_without_it(run):
     scores = Scores(("same", "p", "q"), np.column_stack([3 * length - 2, other]))
     agreement = ds.agree(run, scores=scores, draws=50)
     assert agreement.without_length.names == ("p", "q")
+    assert "With words held constant nothing is left of same." in agreement.notes
     pair = next(row for row in agreement.rows() if {row["first"], row["second"]} == {"same", "p"})
     assert math.isnan(pair["without_length_r"])
 
@@ -315,3 +316,53 @@ def test_trust_from_elsewhere_stands_in_where_nobody_rated(sample):
     assert about["bleu-4"].elsewhere.value == shipped().of(ds.metric("bleu-4")).spearman
     first = agreement.advice[0]
     assert "Spearman's ρ over other corpora, for nobody rated these replies" in first.sentence
+
+
+def test_one_context_has_no_intervals_and_says_so():
+    replies = [ds.Example(f"r{n}", "s", "word " * (n % 7 + 1), ("hi",)) for n in range(30)]
+    values = np.random.default_rng(0).normal(size=(30, 2))
+    agreement = ds.agree(ds.evaluate(replies, ["words"]), scores=Scores(("x", "y"), values))
+    assert agreement.settings.contexts == 1
+    assert "to 1 context: there is nothing to draw from, hence no intervals." in agreement.notes[0]
+    assert all(math.isnan(one.stability.jaccard) for one in agreement.plain.groups)
+    told = json.loads(agreement.json(), parse_constant=pytest.fail)
+    assert {(pair["low"], pair["high"]) for pair in told["pairs"]} == {(None, None)}
+    assert {merge["found"] for merge in told["merges"]} == {None}
+    assert "–        –          –" in agreement.text()
+
+
+def test_a_pair_without_a_coefficient_says_why(run):
+    values = planted()
+    values[: REPLIES // 2, 0] = np.nan
+    values[REPLIES // 2 :, 1] = 1  # the same wherever a1 has a value
+    agreement = ds.agree(run, scores=Scores(PLANTED[:2] + PLANTED[3:], values[:, [0, 1, 3, 4, 5]]), draws=20)
+    why = {
+        frozenset((row["first"], row["second"])): (row["r"], row["n"], row["why"]) for row in agreement.rows()
+    }
+    r, n, reason = why[frozenset({"a1", "a2"})]
+    assert math.isnan(r)
+    assert (n, reason) == (90, "one of them is the same for all 90 replies that have both")
+    assert why[frozenset({"b1", "b2"})][2] == ""
+    assert "Pairs of metrics without r: 1. They count as if it were 0; --csv says why." in agreement.notes
+    apart = ds.agree(run, scores=Scores(("p", "q"), halves()), draws=20)
+    (few,) = (row["why"] for row in apart.rows() if {row["first"], row["second"]} == {"p", "q"})
+    assert few == "0 replies have both, and 3 are needed"
+
+
+def halves():
+    """Two columns that no reply has both of."""
+    values = np.random.default_rng(0).normal(size=(REPLIES, 2))
+    values[: REPLIES // 2, 0] = np.nan
+    values[REPLIES // 2 :, 1] = np.nan
+    return values
+
+
+@pytest.mark.corpora
+def test_the_families_of_feng_et_al_on_rated_replies(corpora, glove, wordnet):
+    overlap = [*(f"bleu-{n}" for n in range(1, 5)), "meteor", *(f"rouge-{n}" for n in (1, 2, 3, 4, "l", "w"))]
+    vectors = ["average", "extrema", "greedy"]
+    replies = ds.read(corpora / "rated" / "grade" / "grade_dailydialog.jsonl")
+    view = ds.agree(ds.evaluate(replies, [*overlap, *vectors, "words"]), draws=100).plain
+    for family in (overlap, vectors):
+        assert view.branch(family).jaccard == 1
+        assert view.branch(family).found > 0.75
