@@ -10,6 +10,7 @@ import numpy as np
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters
 from dialoscope.meta.columns import Column, columns, of_systems_alone
+from dialoscope.meta.reliability import levelled
 from dialoscope.results import Ratings, Result
 from dialoscope.results.redrawn import drawn_scores
 from dialoscope.results.resampling import MOST_BLOCKS, Draws
@@ -54,7 +55,7 @@ class Panel:
             found,
             tuple(aspects),
             _side_by_side([one.values[rows] for one in found], len(rows)),
-            _side_by_side([ratings.means(one, len(rows))[rows] for one in aspects], len(rows)),
+            _side_by_side([levelled(ratings.means(one, len(rows))[rows]) for one in aspects], len(rows)),
         )
 
     @property

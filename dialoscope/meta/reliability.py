@@ -48,7 +48,7 @@ def leave_one_out(said: Judgements) -> tuple[Alone, ...]:
     counts = np.bincount(said.reply)
     others = counts[said.reply] - 1
     means = (sums[said.reply] - said.value) / np.where(others > 0, others, np.nan)
-    means = _levelled(means)
+    means = levelled(means)
     return tuple(
         _alone(name, said.value[rows], means[rows])
         for name, rows in zip(said.raters, _rows_of_each(said.rater, len(said.raters)), strict=True)
@@ -73,7 +73,7 @@ def _rows_of_each(codes: Ints, count: int) -> Iterator[Ints]:
     yield from np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
 
 
-def _levelled(values: Floats) -> Floats:
+def levelled(values: Floats) -> Floats:
     """Without the last digits, in which equal means differ that were added up in another order."""
     size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     levelled: Floats = np.round(values / size, 12) * size

@@ -166,6 +166,12 @@ def test_the_order_of_replies_and_metrics_does_not_show(run, found):
         assert again[key] == pytest.approx(values, nan_ok=True, abs=1e-9), key
 
 
+def test_equal_means_are_tied_in_whatever_order_they_were_added_up(run):
+    values = np.tile([0.1, 0.2, 0.3, 0.3, 0.2, 0.1], REPLIES // 2)
+    said = Ratings(np.repeat(np.arange(REPLIES), 3), ("wit",) * 360, ("1", "2", "3") * REPLIES, values)
+    assert ds.correlate(run, said, **QUICK).cell("words", "wit").why == "the ratings are the same everywhere"
+
+
 def test_the_seed_decides_intervals_and_p(run, found):
     again, other = (ds.correlate(run, scores=columns(), seed=seed, **QUICK) for seed in (0, 1))
     assert again.json() == found.json()

@@ -1,0 +1,157 @@
+"""Somebody has replies rated, and wants to know which metrics say the same as the people."""
+
+import csv
+import inspect
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import dialoscope as ds
+from dialoscope.cli.correlate import correlate as command
+from scripts import documents
+from tests.conftest import ROOT
+
+PAGE = "docs/correlate.md"
+QUICK = ("--draws", 100, "--permutations", 100)
+
+
+@pytest.fixture(scope="module")
+def run(sample, tmp_path_factory):
+    """The run of the sample, which has three raters and three aspects."""
+    folder = tmp_path_factory.mktemp("runs") / "sample"
+    ds.evaluate(ds.read(sample), ["rouge-l", "words", "repetition-1", "self-bleu-2"]).save(folder)
+    return folder
+
+
+def test_the_command_shows_what_the_function_says(cli, run):
+    code, out, err = cli("correlate", run, *QUICK)
+    assert (code, err) == (0, "")
+    assert out == str(ds.correlate(ds.Result.load(run), draws=100, permutations=100)) + "\n"
+    assert out.startswith("coherence: over all replies; ceiling ")
+    assert cli("correlate", run, *QUICK) == (code, out, err), "the same again, to the last digit"
+
+
+def test_the_defaults_are_those_of_python():
+    ours, theirs = (inspect.signature(one).parameters for one in (command, ds.correlate))
+    for name in ("system_value", "fewest", "confidence", "draws", "permutations", "seed"):
+        assert ours[name].default == theirs[name].default
+    assert [ours[name].default for name in ("level", "group", "coefficient", "aspect")] == [[]] * 4
+
+
+def test_every_form_can_be_had(cli, run):
+    chosen = ("correlate", run, *QUICK, "--aspect", "fluency", "--coefficient", "pearson")
+    rows = json.loads(cli(*chosen, "--json")[1])
+    lines = list(csv.DictReader(io.StringIO(cli(*chosen, "--csv")[1])))
+    assert [row["value"] for row in rows] == [float(line["value"]) for line in lines]
+    kinds = {(row["level"], row["group"]) for row in rows}
+    assert kinds == {("reply", "overall"), ("reply", "system"), ("reply", "item"), ("system", "overall")}
+    marked = cli(*chosen, "--markdown", "--signatures")[1]
+    assert "\n| metric | Pearson | p | by system | by item | systems |\n" in marked
+    assert marked.endswith(f"- self-bleu-2: {ds.metric('self-bleu-2').signature}\n")
+    assert cli(*chosen, "--signatures")[1].endswith(f"\nself-bleu-2: {ds.metric('self-bleu-2').signature}\n")
+    code, _, err = cli(*chosen, "--json", "--csv")
+    assert (code, err.startswith("Error: --json and --csv cannot both be had")) == (2, True)
+
+
+def test_the_first_kind_asked_for_is_shown_in_full(cli, run):
+    _, out, _ = cli("correlate", run, *QUICK, "--level", "system", "--aspect", "fluency")
+    assert out.startswith("fluency: over systems; ceiling ")
+    assert "by item" not in out
+    _, out, _ = cli("correlate", run, *QUICK, "--group", "item", "--level", "reply", "--aspect", "fluency")
+    assert out.startswith("fluency: mean over contexts, within the replies to each\n")
+
+
+def test_ratings_and_scores_may_come_from_files_of_their_own(cli, run, tmp_path):
+    replies = ds.Result.load(run).replies
+    keys = [(name, replies.systems[place]) for name, place in zip(replies.ids, replies.system, strict=True)]
+    said, scored = tmp_path / "ratings.csv", tmp_path / "scores.csv"
+    with said.open("w", newline="") as file:
+        rows = [(*key, "charm", place * 7 % 11) for place, key in enumerate(keys[5:])]
+        csv.writer(file).writerows([("id", "system", "aspect", "rating"), *rows, ("none", "x", "charm", 1)])
+    with scored.open("w", newline="") as file:
+        rows = [(*key, place * 7 % 11 + place % 3) for place, key in enumerate(keys[5:])]
+        csv.writer(file).writerows([("id", "system", "theirs"), *rows])
+    code, out, err = cli("correlate", run, "--ratings", said, "--scores", scored, *QUICK)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[3].startswith("theirs ")
+    assert f"5 of {len(keys)} replies have no rating of charm." in out
+    assert f"1 of {len(keys) - 4} ratings are of no reply in the run and were left out: 'none' by" in out
+    assert "coherence" not in out
+    rows = json.loads(cli("correlate", run, "--ratings", said, "--scores", scored, *QUICK, "--json")[1])
+    assert {row["signature"] for row in rows if row["metric"] == "theirs"} == {""}
+
+
+def test_two_metrics_against_each_other(cli, run):
+    code, out, err = cli(
+        "correlate", run, "--better", "rouge-l", "words", "--draws", 100, "--aspect", "fluency"
+    )
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2].split()[:3] == ["fluency", "rouge-l", "words"]
+    assert "p: Williams' test" in out
+    rows = json.loads(cli("correlate", run, "--every-pair", *QUICK, "--json", "--coefficient", "pearson")[1])
+    assert len(rows) == 3 * 3, "of three metrics with values for replies, over three aspects"
+    assert {row["coefficient"] for row in rows} == {"pearson"}
+    assert "| aspect | first | second |" in cli("correlate", run, "--every-pair", *QUICK, "--markdown")[1]
+
+
+@pytest.mark.parametrize("kind", ["scatter", "intervals", "heatmap"])
+def test_figures_are_drawn(cli, run, tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    place = tmp_path / "figure.svg"
+    code, _, err = cli("correlate", run, *QUICK, "--plot", place, "--figure", kind)
+    assert (code, err) == (0, f"Drawn in {place}\n")
+    drawn = place.read_text(encoding="utf-8")
+    assert "repetition-1" in drawn
+    assert "fluency" in drawn
+    cli("correlate", run, *QUICK, "--plot", place, "--figure", kind)
+    assert place.read_text(encoding="utf-8") == drawn
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--aspect", "flu"], "Nobody rated 'flu'"),
+        (["--level", "turn"], "There is no level 'turn'. Choose from: reply, system."),
+        (["--coefficient", "\x1b[2J"], "There is no coefficient '\\x1b[2J'."),
+        (["--system-value", "x"], "system_value is 'x'; it must be one of: own, mean."),
+        (["--figure", "pie"], "There is no figure 'pie'. Choose from: scatter, intervals, heatmap."),
+        (["--plot", "x.gif"], "the name of a figure ends in .svg, .png or .pdf."),
+        (["--better", "rouge-l", "bleu-1"], "This run has no bleu-1; it has: rouge-l"),
+        (["--better", "rouge-l", "self-bleu-2"], "self-bleu-2 has no value for a reply"),
+        (["--ratings", "nowhere.csv"], "nowhere.csv"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "says",
+)
+def test_what_cannot_be_done_is_told_without_a_traceback(cli, run, options, message):
+    code, out, err = cli("correlate", run, *QUICK, *options)
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert message in err
+
+
+def test_a_run_without_ratings_says_how_to_give_some(cli, tmp_path):
+    ds.evaluate([ds.Example("1", "a", "Hello.", ("Hi.",))], ["words"]).save(tmp_path / "bare")
+    code, _, err = cli("correlate", tmp_path / "bare")
+    assert code == 2
+    assert err == "Error: The run has no ratings; give a file of them with --ratings (ratings=).\n"
+
+
+def test_what_the_page_shows_is_what_the_commands_print():
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert documents.renewed(text) == text, "run: python scripts/documents.py"
+    for option in re.findall(r"`(--[a-z-]+)", text):
+        assert option in subprocess.run(
+            [sys.executable, "-m", "dialoscope", "correlate", "--help"], capture_output=True, text=True
+        ).stdout or option in ("--suite", "-m")
+
+
+def test_the_python_of_the_page_runs(run, tmp_path):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / PAGE).read_text(encoding="utf-8"), re.M | re.S)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/monday").symlink_to(run)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
