@@ -30,6 +30,8 @@ COEFFICIENTS = ("pearson", "spearman")
 LENGTH = "words"
 CUT = 0.5
 """Clusters are merged while their metrics agree by r = 0.5 on average, half way from nothing to all."""
+MOST_NUMBERS = 50_000_000
+"""In the coefficients of all draws: 400 MB, of which a few copies are made."""
 _NAMES = {"pearson": "Pearson's r", "spearman": "Spearman's ρ"}
 ELSEWHERE = "Spearman's ρ over other corpora, for nobody rated these replies"
 OVERALL = "overall"
@@ -103,9 +105,8 @@ def _agreement(
 ) -> Agreement:
     names = tuple(column.name for column in kept)
     signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
-    whole = _matrix(
-        [*(column.values for column in kept), *[people.values][: bool(people.aspect)]], result, settings
-    )
+    rated = [people.values] if people.aspect else []
+    whole = _matrix([*(column.values for column in kept), *rated], result, settings)
     plain = View.of(names, signs, whole.take(range(len(kept))), settings.cut)
     held = names.index(settings.length) if settings.length else None
     rest = None if held is None else _without(whole.without(held), plain, settings.cut)
@@ -203,6 +204,12 @@ def _varies(values: Floats) -> bool:
 
 def _matrix(some: Sequence[Floats], result: Result, settings: Settings) -> Matrix:
     """Every column with every other, and again in each draw of contexts."""
+    most = MOST_NUMBERS // len(some) ** 2
+    if settings.draws > most:
+        raise DialoscopeError(
+            f"{settings.draws} draws of {len(some)} columns are more than memory should hold; ask for {most} "
+            "or fewer."
+        )
     values = np.stack(some, axis=1)
     clusters = Clusters.of(result.replies.item, settings.seed)
     again = np.full((1, len(some), len(some)), np.nan)

@@ -242,6 +242,10 @@ def test_without_a_metric_of_length_nothing_is_held_constant():
         ({"coefficient": "kendall"}, "The coefficient is 'kendall'; it must be one of: pearson, spearman."),
         ({"cut": 3}, "The cut is 3; it must be a distance 1 - r, from 0 to 2."),
         ({"draws": 0}, "draws be at least 1"),
+        (
+            {"draws": 2_000_000},
+            "2000000 draws of 7 columns are more than memory should hold; ask for 1020408 or fewer.",
+        ),
         ({"confidence": 1}, "confidence must lie between 0 and 1"),
         (
             {"length": "size"},
