@@ -121,15 +121,15 @@ def _chosen(of: Evidence, trusted: Sequence[int]) -> dict[int, Estimate]:
     rest = _without(of, of.matrix, trusted[0])
     for i in trusted[1:]:
         apart = all(i not in cluster for cluster in of.clusters if cluster & gains.keys())
-        if apart and all(_agree(of.matrix.estimate(i, one)) for one in gains):
+        if apart and all(_more_than_little(of.matrix.estimate(i, one)) for one in gains):
             gain = rest.estimate(i, len(of.names)) if of.rated else of.trust[i]
-            if gain.low > 0:
+            if _more_than_little(gain):
                 gains[i] = gain
                 rest = _without(of, rest, i)
     return gains
 
 
-def _agree(r: Estimate) -> bool:
+def _more_than_little(r: Estimate) -> bool:
     return r.value >= LITTLE and r.low > 0
 
 
@@ -182,6 +182,8 @@ def _redundant(of: Evidence) -> Iterator[Advice]:
     """What says the same as a metric that is to be preferred to it."""
     kept: dict[int, dict[int, Estimate]] = {}
     for i in of.preferred():
+        if of.alike[i] >= ALL_ALIKE:
+            continue  # no wonder that it is like others that are nearly always the same
         near = [one for one in kept if of.matrix.r[i, one] >= SAME]
         if near:
             nearest = max(near, key=lambda one: float(of.matrix.r[i, one]))
@@ -255,7 +257,7 @@ def _apart(of: Evidence) -> Iterator[Advice]:
         between = {
             one: of.matrix.mean(list(product(sorted(ours), sorted(one)))) for one in large[place + 1 :]
         }
-        against = {one: r for one, r in between.items() if r.high < 0}
+        against = {one: r for one, r in between.items() if r.value <= -LITTLE and r.high < 0}
         if against:
             told = "; ".join(f"{of.listed(one)} ({r})" for one, r in against.items())
             names = tuple(of.names[i] for one in (ours, *against) for i in sorted(one))

@@ -74,11 +74,12 @@ def test_one_more_where_it_adds_and_agrees():
 @pytest.mark.parametrize(
     ("pairs", "other"),
     [
-        ({(0, PEOPLE): 0.6, (1, PEOPLE): 0.55, (0, 1): 0.1}, {}),  # does not agree with the first
+        ({(0, PEOPLE): 0.6, (1, PEOPLE): 0.55, (0, 1): 0.1}, {}),
+        ({(0, PEOPLE): 0.6, (1, PEOPLE): 0.35, (0, 1): 0.4}, {}),  # of .35 there is .15 left
         (
             {(0, PEOPLE): 0.6, (1, PEOPLE): 0.55, (0, 1): 0.4},
             {"clusters": ((0, 1), (2,), (3,))},
-        ),  # the same cluster
+        ),
         ({(0, PEOPLE): 0.6, (1, PEOPLE): 0.55, (0, 1): 0.4}, {"judging": (True, False, True, True)}),
         ({(0, PEOPLE): 0.6, (1, PEOPLE): 0.55, (0, 1): 0.4}, {"alike": (0.1, 0.96, 0.1, 0.1)}),
         (
@@ -86,7 +87,7 @@ def test_one_more_where_it_adds_and_agrees():
             {"lengths": (UNKNOWN, Estimate(-0.8, -0.9, -0.7), UNKNOWN, UNKNOWN)},
         ),
     ],
-    ids=["disagrees", "same cluster", "neither end is better", "all alike", "mostly length"],
+    ids=["disagrees", "adds little", "same cluster", "neither end is better", "all alike", "mostly length"],
 )
 def test_what_is_not_reported(pairs, other):
     clusters = other.pop("clusters", ((0,), (1,), (2,), (3,)))
@@ -187,3 +188,7 @@ def test_what_length_holds_together():
         "It is length that a, b have in common: their mean r falls from .90 to .10 with words held constant."
     )
     assert one.numbers == {"cluster": {"r": 0.9, "without_length": 0.1}}
+
+
+def test_what_is_nearly_always_the_same_is_not_called_redundant():
+    assert not said(evidence({(0, 1): 0.99}, ((0, 1), (2,), (3,)), alike=(0.1, 0.97, 0.1, 0.1)), "redundant")
