@@ -1,20 +1,21 @@
 """Which of two metrics follows people more closely, on the replies that both have a value for."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import NAMES, measure, short
+from dialoscope.coefficients import NAMES, short
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.correlation import written
+from dialoscope.meta.forms import Groups, grouped
 from dialoscope.meta.levels import Chance
 from dialoscope.meta.panel import Panel
-from dialoscope.meta.significance import UNTESTED, holm, steiger, williams
+from dialoscope.meta.significance import holm, steiger, williams
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.table import aligned, chance, marked_down
 from dialoscope.results.written import as_csv, as_json
@@ -174,9 +175,8 @@ class _Bout:
         """All pairs over one aspect."""
         found: dict[Pair, Contest] = {}
         for some, rows in self._with_the_same_gaps(aspect, pairs):
-            places = sorted({place for pair in some for place in pair})
-            draws = dict(zip(places, self._drawn(places, aspect, rows), strict=True))
-            found |= {pair: self._contest(pair, aspect, rows, draws) for pair in some}
+            ring = self._ring(sorted({place for pair in some for place in pair}), aspect, rows)
+            found |= {pair: self._contest(pair, aspect, ring) for pair in some}
         held = [found[pair] for pair in pairs]
         corrected = holm(np.array([one.p for one in held])).tolist()
         return [_judged(one, p) for one, p in zip(held, corrected, strict=True)]
@@ -191,35 +191,35 @@ class _Bout:
         for gaps_of, some in kinds.items():
             yield some, np.flatnonzero(~np.frombuffer(gaps_of, bool))
 
-    def _drawn(self, places: Sequence[int], aspect: int, rows: Ints) -> Floats:
-        """Of each metric, turned over if lower is better: (metrics, draws)."""
-        clusters = Clusters.of(self.panel.item, self.chance.seed)
-        if clusters.count < 2:
-            return np.full((len(places), self.chance.draws), np.nan)
+    def _ring(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Ring":
+        """These metrics over an aspect on these replies."""
         x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
-        found = drawn(self.coefficient, x, y, clusters.take(rows), self.chance.bootstrap)
-        turned: Floats = found[:, :, 0].T * np.array([[self._sign(place)] for place in places])
-        return turned
-
-    def _contest(self, pair: Pair, aspect: int, rows: Ints, draws: Mapping[int, Floats]) -> Contest:
-        panel = self.panel
-        y, columns = panel.y[rows, aspect], [panel.x[rows, place] for place in pair]
-        values = [measure(self.coefficient, column, y).value for column in columns]
-        one, other = (value * self._sign(place) for value, place in zip(values, pair, strict=True))
-        low, high = interval(draws[pair.first] - draws[pair.second], self.confidence).tolist()
-        t, z = UNTESTED, UNTESTED
+        signs = np.array([-1 if self.panel.columns[one].higher_is_better is False else 1 for one in places])
+        everything = Groups(np.zeros(len(rows), np.int64), 1)
+        values = grouped(self.coefficient, x, y, everything)[0, :, 0]
+        between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
-            signs = math.prod(map(self._sign, pair))
-            between = measure(self.coefficient, *columns).value * signs
-            t, z = (test(one, other, between, len(rows)) for test in (williams, steiger))
+            between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
+        draws = np.full((self.chance.draws, len(places)), np.nan)
+        clusters = Clusters.of(self.panel.item, self.chance.seed)
+        if clusters.count > 1:
+            draws = drawn(self.coefficient, x, y, clusters.take(rows), self.chance.bootstrap)[:, :, 0]
+        return _Ring(list(places), rows, values, values * signs, between, draws * signs)
+
+    def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
+        panel, rows = self.panel, ring.rows
+        one, other = (ring.places.index(place) for place in pair)
+        first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))
+        t, z = (test(first, second, between, len(rows)) for test in (williams, steiger))
+        low, high = interval(ring.draws[:, one] - ring.draws[:, other], self.confidence).tolist()
         return Contest(
             aspect=panel.aspects[aspect],
             coefficient=self.coefficient,
             first=panel.columns[pair.first].name,
             second=panel.columns[pair.second].name,
-            first_value=values[0],
-            second_value=values[1],
-            difference=one - other,
+            first_value=float(ring.values[one]),
+            second_value=float(ring.values[other]),
+            difference=first - second,
             low=low,
             high=high,
             t=t.statistic,
@@ -232,8 +232,19 @@ class _Bout:
             verdict="–",
         )
 
-    def _sign(self, place: int) -> int:
-        return -1 if self.panel.columns[place].higher_is_better is False else 1
+
+class _Ring(NamedTuple):
+    """Metrics on the replies that all of them have a value for."""
+
+    places: list[int]
+    """Of the metrics among all."""
+    rows: Ints
+    values: Floats
+    turned: Floats
+    """The same, turned over where lower is better, as are those that follow."""
+    between: Floats
+    """Of each two metrics with each other; NaN where it is not needed."""
+    draws: Floats  # (draws, metrics)
 
 
 def _judged(one: Contest, p_holm: float) -> Contest:
