@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from fbd import markdown, number, tell, titled
@@ -76,11 +76,11 @@ def main() -> None:
         for name in SETS:
             tell(name)
             metrics = [*METRICS, ds.Adem(checkpoint=str(adem_without(name, Path(folder) / name)))]
-            replies = judged(name)
-            studies[name] = studied(replies, metrics, chosen.draws)
-            for system in dict.fromkeys(one.system for one in replies):
-                own = [one for one in replies if one.system == system]
-                instances[f"{name}, {system}"] = studied(own, metrics, chosen.draws)
+            result = ds.evaluate(judged(name), metrics)
+            studies[name] = Study(result, ds.agree(result, draws=chosen.draws))
+            for system in result.systems:
+                own = ds.agree(result, system=system, draws=chosen.draws)
+                instances[f"{name}, {system}"] = Study(result, own)
         text = "\n\n".join(sections(studies, instances)) + "\n"
     print(text)
     if chosen.output:
@@ -121,11 +121,6 @@ def adem_without(name: str, folder: Path) -> Path:
     lessons.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     ds.train_adem(lessons, folder, ds.AdemRecipe(seeds=1), aspects=("overall", "coherence"))
     return folder
-
-
-def studied(replies: Sequence[ds.Example], metrics: Sequence[Any], draws: int) -> Study:
-    result = ds.evaluate(replies, metrics)
-    return Study(result, ds.agree(result, draws=draws))
 
 
 # Tables

@@ -18,6 +18,7 @@ from dialoscope.cli.options import (
     ScoreFiles,
     SeedOfRun,
 )
+from dialoscope.cli.raters import Whose
 
 Coefficient = Annotated[str, typer.Option(metavar="pearson|spearman", help="How agreement is measured.")]
 Length = Annotated[
@@ -36,6 +37,7 @@ def agree(
     scores: ScoreFiles = [],
     map: Map = [],
     aspect: Aspect = None,
+    system: Whose = None,
     coefficient: Coefficient = "pearson",
     length: Length = "words",
     cut: Cut = 0.5,
@@ -59,6 +61,7 @@ def agree(
         ratings=options.ratings(ratings, map),
         scores=options.scores(scores, map),
         aspect=aspect,
+        system=system,
         coefficient=coefficient,
         length=None if length == "none" else length,
         cut=cut,

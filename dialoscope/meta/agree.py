@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from dialoscope.results import Ratings, Result
 from dialoscope.results.resampling import Draws
 from dialoscope.results.result import CONFIDENCE, DRAWS
 from dialoscope.results.scores import Scores
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Ints
 
 COEFFICIENTS = ("pearson", "spearman")
 """Those of which a column can be held constant."""
@@ -44,6 +45,7 @@ def agree(
     ratings: Ratings | Iterable[Rating] | None = None,
     scores: Scores | Iterable[Score] | None = None,
     aspect: str | None = None,
+    system: str | None = None,
     coefficient: str = "pearson",
     length: str | None = LENGTH,
     cut: float = CUT,
@@ -58,6 +60,7 @@ def agree(
         ratings: What people said of its replies, in place of the ratings in the run.
         scores: What other people's metrics gave them, judged beside the run's own.
         aspect: The rated aspect that advice goes by; else overall, or coherence, which stands for it, or all.
+        system: Whose replies to look at; else everybody's, so that differences of systems count too.
         coefficient: pearson or spearman.
         length: The metric that is held constant to see what length explains; None for none.
         cut: The distance 1 - r up to which clusters are merged.
@@ -68,22 +71,25 @@ def agree(
     _check(coefficient, cut, draws, confidence)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
-    kept, left_out = _kept(result, columns(result, others))
-    people = _people(said, aspect, len(result.replies))
+    rows = np.arange(len(result.replies)) if system is None else result.rows(system)
+    found = (replace(column, values=column.values[rows]) for column in columns(result, others))
+    kept, left_out = _kept(found, of_systems_alone(result))
+    people = _people(said, aspect, rows, len(result.replies))
+    items = result.replies.item[rows]
     settings = Settings(
         coefficient=coefficient,
         cut=cut,
         draws=draws,
         confidence=confidence,
         seed=result.provenance.seed if seed is None else seed,
-        replies=len(result.replies),
-        contexts=len(np.unique(result.replies.item)),
+        system=system or "",
+        replies=len(rows),
+        contexts=len(np.unique(items)),
         length=_length(length, kept, left_out),
         aspect=people.aspect,
     )
-    return _agreement(
-        result, settings, kept, left_out, people, (*said.notes, *(others.notes if others else ()))
-    )
+    notes = (*said.notes, *(others.notes if others else ()))
+    return _agreement(Given(kept, items, people, _elsewhere(result)), settings, left_out, notes)
 
 
 class People(NamedTuple):
@@ -95,23 +101,29 @@ class People(NamedTuple):
     notes: tuple[str, ...]
 
 
+class Given(NamedTuple):
+    """Columns that can be compared, and what else is known of the replies and of the metrics."""
+
+    columns: Sequence[Column]
+    items: Ints
+    """What each reply replies to."""
+    people: People
+    elsewhere: Mapping[str, Estimate]
+    """How metrics go with people on other replies."""
+
+
 def _agreement(
-    result: Result,
-    settings: Settings,
-    kept: Sequence[Column],
-    left_out: Sequence[LeftOut],
-    people: People,
-    notes: Sequence[str],
+    given: Given, settings: Settings, left_out: Sequence[LeftOut], notes: Sequence[str]
 ) -> Agreement:
+    kept, people = given.columns, given.people
     names = tuple(column.name for column in kept)
     signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
     rated = [people.values] if people.aspect else []
-    whole = _matrix([*(column.values for column in kept), *rated], result, settings)
+    whole = _matrix([*(column.values for column in kept), *rated], given.items, settings)
     plain = View.of(names, signs, whole.take(range(len(kept))), settings.cut)
     held = names.index(settings.length) if settings.length else None
     rest = None if held is None else _without(whole.without(held), plain, settings.cut)
-    known = _elsewhere(result)
-    metrics = tuple(_about(i, column, whole, held, people, known) for i, column in enumerate(kept))
+    metrics = tuple(_about(i, given, whole, held) for i in range(len(kept)))
     evidence = _evidence(metrics, plain, rest, whole, settings)
     return Agreement(
         settings,
@@ -135,12 +147,9 @@ def _check(coefficient: str, cut: float, draws: int, confidence: float) -> None:
         raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")
 
 
-def _kept(result: Result, found: Sequence[Column]) -> tuple[list[Column], list[LeftOut]]:
+def _kept(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list[Column], list[LeftOut]]:
     """The columns that can be compared, by name, so that the run's order never shows; the others with why."""
-    left_out = [
-        LeftOut(name, "a value for a system and none for a reply")
-        for name in sorted(of_systems_alone(result))
-    ]
+    left_out = [LeftOut(name, "a value for a system and none for a reply") for name in sorted(of_systems)]
     kept = []
     for column in sorted(found, key=lambda one: one.name):
         why = _unusable(column.values)
@@ -180,11 +189,11 @@ def _length(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut
     raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
 
 
-def _people(said: Ratings, aspect: str | None, replies: int) -> People:
+def _people(said: Ratings, aspect: str | None, rows: Ints, replies: int) -> People:
     """The rated aspect that advice goes by."""
     overall = standing(said.aspects, OVERALL)
     chosen = [said.named(aspect)] if aspect is not None else [overall] if overall else sorted(said.aspects)
-    rated = {one: said.means(one, replies) for one in chosen}
+    rated = {one: said.means(one, replies)[rows] for one in chosen}
     flat = [one for one, values in rated.items() if not _varies(values)]
     notes = [
         f"{printable(one)} is rated the same everywhere, or hardly at all, and says nothing." for one in flat
@@ -194,7 +203,7 @@ def _people(said: Ratings, aspect: str | None, replies: int) -> People:
     ]
     told = [printable(one) for one in chosen if one not in flat]
     aspects = f"the mean of {', '.join(told)}" if len(told) > 1 else "".join(told)
-    return People(aspects, np.mean(standardised or [np.full(replies, np.nan)], axis=0), tuple(notes))
+    return People(aspects, np.mean(standardised or [np.full(len(rows), np.nan)], axis=0), tuple(notes))
 
 
 def _varies(values: Floats) -> bool:
@@ -202,7 +211,7 @@ def _varies(values: Floats) -> bool:
     return len(known) >= FEWEST and bool(known.min() < known.max())
 
 
-def _matrix(some: Sequence[Floats], result: Result, settings: Settings) -> Matrix:
+def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
     """Every column with every other, and again in each draw of contexts."""
     most = MOST_NUMBERS // len(some) ** 2
     if settings.draws > most:
@@ -211,7 +220,7 @@ def _matrix(some: Sequence[Floats], result: Result, settings: Settings) -> Matri
             "or fewer."
         )
     values = np.stack(some, axis=1)
-    clusters = Clusters.of(result.replies.item, settings.seed)
+    clusters = Clusters.of(items, settings.seed)
     again = np.full((1, len(some), len(some)), np.nan)
     if clusters.count > 1:
         again = drawn(settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed))
@@ -230,9 +239,8 @@ def _without(rest: Matrix, plain: View, cut: float) -> View | None:
     return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
 
 
-def _about(
-    i: int, column: Column, whole: Matrix, held: int | None, people: People, elsewhere: Mapping[str, Estimate]
-) -> About:
+def _about(i: int, given: Given, whole: Matrix, held: int | None) -> About:
+    column = given.columns[i]
     known = column.values[~np.isnan(column.values)]
     return About(
         metric=column.name,
@@ -241,8 +249,8 @@ def _about(
         replies=len(known),
         alike=float(np.unique(known, return_counts=True)[1].max() / len(known)),
         length=UNKNOWN if held is None else whole.estimate(i, held),
-        people=whole.estimate(i, len(whole.r) - 1) if people.aspect else UNKNOWN,
-        elsewhere=elsewhere.get(column.name, UNKNOWN),
+        people=whole.estimate(i, len(given.columns)) if given.people.aspect else UNKNOWN,
+        elsewhere=given.elsewhere.get(column.name, UNKNOWN),
     )
 
 
@@ -296,7 +304,8 @@ def _within(view: View | None, metrics: Sequence[str]) -> float:
 def _notes(settings: Settings, plain: View, rest: View | None) -> list[str]:
     """What a reader must know of the numbers."""
     contexts = "1 context" if settings.contexts == 1 else f"{settings.contexts} contexts"
-    over = f"{_NAMES[settings.coefficient]} over {settings.replies} replies to {contexts}"
+    whose = f" of {printable(settings.system)}" if settings.system else ""
+    over = f"{_NAMES[settings.coefficient]} over {settings.replies} replies{whose} to {contexts}"
     ends = (
         f"; [low, high]: {100 * settings.confidence:g}% interval from {settings.draws} draws of contexts "
         f"(seed {settings.seed})."

@@ -58,6 +58,8 @@ class Settings:
     draws: int
     confidence: float
     seed: int
+    system: str
+    """Whose replies; empty for everybody's."""
     replies: int
     contexts: int
     length: str

@@ -45,7 +45,7 @@ def test_the_command_line_gives_the_numbers_of_python(run, cli):
 
 def test_the_defaults_are_those_of_python():
     ours, theirs = (inspect.signature(one).parameters for one in (command, ds.agree))
-    for name in ("aspect", "coefficient", "length", "cut", "draws", "confidence", "seed"):
+    for name in ("aspect", "system", "coefficient", "length", "cut", "draws", "confidence", "seed"):
         assert ours[name].default == theirs[name].default
 
 

@@ -297,6 +297,22 @@ def test_hostile_names_are_shown_and_not_obeyed(run):
     assert "{0}\\x07" in agreement.advice[0].sentence
 
 
+def test_one_system_alone_is_as_if_it_were_the_whole_run(run):
+    mine = np.arange(1, REPLIES, SYSTEMS)
+    alone = ds.evaluate(examples(mine), ["words"])
+    values, rated = planted(), ratings(planted()[:, 5])
+    ours = ds.agree(run, scores=Scores(PLANTED, values), ratings=rated, system="s1", draws=50)
+    theirs = ds.agree(
+        alone, scores=Scores(PLANTED, values[mine]), ratings=ratings(rated.value[mine]), draws=50
+    )
+    assert ours.plain.r.tolist() == theirs.plain.r.tolist()
+    assert [one.people.value for one in ours.metrics] == [one.people.value for one in theirs.metrics]
+    assert groups(ours.plain) == groups(theirs.plain)
+    assert ours.notes[0].startswith("Pearson's r over 60 replies of s1 to 60 contexts")
+    with pytest.raises(DialoscopeError, match="There is no system 'x' in this run"):
+        ds.agree(run, scores=Scores(PLANTED, values), system="x")
+
+
 def test_a_notebook_and_a_console_show_it(found):
     assert repr(found) == "<Agreement: 7 metrics, 4 clusters>"
     assert found._repr_markdown_() == found.markdown()
