@@ -1,6 +1,6 @@
 """The verb `correlate`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from dialoscope.cli.options import (
     SeedOfRun,
     Signatures,
 )
+from dialoscope.progress import bar
 
 Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
 Levels = Annotated[list[str], typer.Option("--level", help="reply or system; both if none is named.")]
@@ -98,25 +99,25 @@ def correlate(
     if plot is not None:
         figures.ready(plot)
     pairs = every_pair or better is not None
-    chosen = {"levels": level, "groups": group, "coefficients": coefficient}
+    chosen: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
     if pairs:  # nothing else need be made for them
         chosen = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient[:1] or ["spearman"]}
-    found = dialoscope.correlate(
-        dialoscope.Result.load(run),
-        options.ratings(ratings, map),
-        aspect=aspect or None,
-        scores=options.scores(scores, map),
-        system_value=system_value,
-        fewest=fewest,
-        confidence=confidence,
-        draws=draws,
-        permutations=permutations,
-        seed=seed,
-        **{name: named for name, named in chosen.items() if named},
-    )
-    told = (
-        found.better(*(better or ())).printed(form) if pairs else found.printed(form, signatures=signatures)
-    )
-    screen.show(told)
+    with bar("Correlating", None, unit="coefficients") as progress:
+        found = dialoscope.correlate(
+            dialoscope.Result.load(run),
+            options.ratings(ratings, map),
+            aspect=aspect or None,
+            scores=options.scores(scores, map),
+            system_value=system_value,
+            fewest=fewest,
+            confidence=confidence,
+            draws=draws,
+            permutations=permutations,
+            seed=seed,
+            progress=progress,
+            **{name: named for name, named in chosen.items() if named},
+        )
+    pair = better or ()
+    screen.show(found.better(*pair).printed(form) if pairs else found.printed(form, signatures=signatures))
     if plot is not None:
         screen.note(f"Drawn in {figures.save(correlated(found, figure), plot)}")

@@ -1,6 +1,6 @@
 """Do metrics agree with people: every metric with every rated aspect, with intervals and tests."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -41,6 +41,7 @@ def correlate(
     draws: int = DRAWS,
     permutations: int | None = None,
     seed: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Correlations:
     """How well each metric of a run follows what people said of its replies.
 
@@ -59,6 +60,7 @@ def correlate(
         permutations: How often what people said is permuted; 10,000 times where none is given, fewer (down
             to 1,000) for more than 1,000 replies.
         seed: Of draws and permutations; that of the run where none is given.
+        progress: Told after each coefficient of each level and group.
     """
     kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
     names = _chosen(coefficients, NAMES, "coefficient")
@@ -72,11 +74,12 @@ def correlate(
         kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
     )
     aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
-    cells = [
-        cell
-        for kind in kinds
-        for cell in _cells(kind, _level(kind, panel, chance, fewest, system_value), settings, aspects, panel)
-    ]
+    cells: list[Correlation] = []
+    for kind in kinds:
+        if kind.level == "reply" and not panel.columns:
+            continue
+        level = _level(kind, panel, chance, fewest, system_value)
+        cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
     about = (*said.notes, *(others.notes if others else ()))
     return Correlations(tuple(cells), aspects, settings, about, panel)
 
@@ -97,7 +100,11 @@ def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
 
 
 def _cells(
-    kind: Kind, level: Level, settings: Settings, aspects: Sequence[Aspect], panel: Panel
+    kind: Kind,
+    level: Level,
+    settings: Settings,
+    aspects: Sequence[Aspect],
+    progress: Callable[[int], None],
 ) -> Iterator[Correlation]:
     """Coefficient by coefficient, aspect by aspect."""
     found = [level.values(name) for name in settings.coefficients]
@@ -106,6 +113,7 @@ def _cells(
     for name, values, p in zip(settings.coefficients, found, tested, strict=True):
         low, high = interval(level.drawn(name), settings.confidence)
         corrected = _holm(p)
+        progress(1)
         for (i, j), value in np.ndenumerate(values.value):
             column = level.metrics[i]
             yield Correlation(
@@ -120,7 +128,7 @@ def _cells(
                 p=float(p[i, j]),
                 p_holm=float(corrected[i, j]),
                 n=int(counts.n[i, j]),
-                undefined=int(np.isnan(column.values).sum()),
+                undefined=int((~np.isfinite(column.values)).sum()),
                 contexts=int(counts.contexts[i, j]),
                 groups=None if values.groups is None else int(values.groups[i, j]),
                 of=level.of,

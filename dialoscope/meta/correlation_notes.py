@@ -27,9 +27,10 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
 
 def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     draws, permutations = settings.chance.draws, settings.chance.permutations
+    contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
     yield (
-        f"[low, high]: {100 * settings.confidence:g}% interval from {draws} draws of {settings.contexts} "
-        f"contexts; p: by up to {permutations} permutations, corrected for the number of metrics (Holm)."
+        f"[low, high]: {100 * settings.confidence:g}% interval from {draws} draws of {contexts}; "
+        f"p: by up to {permutations} permutations, corrected for the number of metrics (Holm)."
     )
     shown = {kind.head: kind.title for kind in settings.kinds[1:]}
     if shown:

@@ -156,8 +156,8 @@ class InGroups:
         found = self._in_each(name)
         groups = (~np.isnan(found)).sum(axis=0)
         means = np.where(groups > 0, np.nansum(found, axis=0) / np.maximum(groups, 1), np.nan)
-        kind = "systems" if self.by_system else "contexts"
-        why = f"in none of the {self.of} {kind} do {self.fewest} or more replies have values that differ"
+        kind = "system" if self.by_system else "context"
+        why = f"in no {kind} do {self.fewest} or more replies have values that differ"
         return Values(means, [[why if none else "" for none in row] for row in groups == 0], groups)
 
     def drawn(self, name: str) -> Floats:

@@ -1,5 +1,6 @@
 """What metrics and people said of the replies of a run, side by side."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,7 +55,7 @@ class Panel:
             place[index.system[rows]],
             found,
             tuple(aspects),
-            _side_by_side([one.values[rows] for one in found], len(rows)),
+            _side_by_side([_finite(one.values[rows]) for one in found], len(rows)),
             _side_by_side([levelled(ratings.means(one, len(rows))[rows]) for one in aspects], len(rows)),
         )
 
@@ -152,7 +153,7 @@ class Systems:
     def _score(self, one: Column, place: int) -> float:
         if self._by_itself(one):
             return self.panel.result.score(one.name, self.panel.systems[place])
-        return float(_means(one.values[self.panel.rows[self._rows(place)], None])[0])
+        return float(_means(_finite(one.values)[self.panel.rows[self._rows(place)], None])[0])
 
     def _most_blocks(self, one: Column) -> int:
         if not self._by_itself(one):
@@ -162,7 +163,14 @@ class Systems:
     def _drawn_score(self, one: Column, rows: Ints, block: Clusters, weights: Floats) -> Floats:
         if self._by_itself(one):
             return drawn_scores(self.panel.result, one.name, self.panel.rows[rows], block.block, weights)
-        return _drawn_means(one.values[self.panel.rows[rows], None], block, weights)[:, 0]
+        return _drawn_means(_finite(one.values)[self.panel.rows[rows], None], block, weights)[:, 0]
+
+
+def _finite(values: Floats) -> Floats:
+    """Without what has no bounds, and of a size whose squares are numbers still."""
+    known = np.where(np.isfinite(values), values, np.nan)
+    size = float(np.nanmax(np.abs(known), initial=0.0))
+    return known if size == 0 or 1e-100 < size < 1e100 else np.ldexp(known, -math.frexp(size)[1])
 
 
 def _numbered(items: Ints) -> Ints:

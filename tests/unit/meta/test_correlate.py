@@ -242,7 +242,7 @@ def test_what_is_undefined_says_why(run):
     assert np.isnan([one.value, one.low, one.high, one.p, one.p_holm]).all()
     assert one.why == "the ratings are the same everywhere"
     assert same.cell("words", "sense", group="item").why == (
-        "in none of the 30 contexts do 3 or more replies have values that differ"
+        "in no context do 3 or more replies have values that differ"
     )
     few = np.full(REPLIES, np.nan)
     few[:2] = 1, 2
@@ -276,6 +276,36 @@ def test_a_single_context_has_no_interval():
     cells = [cell for cell in found.cells if cell.level == "reply"]
     assert {cell.contexts for cell in cells} == {1}
     assert all(math.isnan(cell.low) and not math.isnan(cell.p) for cell in cells)
+
+
+def test_a_run_of_nothing_but_metrics_of_systems():
+    found = ds.correlate(ds.evaluate(Replies.of(examples(), ratings()), ["self-bleu-2"]), **QUICK)
+    assert {(one.level, one.metric) for one in found.cells} == {("system", "self-bleu-2")}
+    assert "self-bleu-2 ↓" in str(found)
+    assert found.better().contests == ()
+    assert "aspect" in str(found.better())
+
+
+def test_what_has_no_bounds_counts_as_undefined(run):
+    values = truth()
+    values[:3] = math.inf, -math.inf, math.nan
+    found = ds.correlate(
+        run, scores=Scores(("far", "huge", "tiny"), np.outer(values, [1, 1e300, 1e-300])), **QUICK
+    )
+    one = found.cell("far", "wit")
+    for name in ("huge", "tiny"):
+        assert found.cell(name, "wit", "pearson").value == pytest.approx(
+            found.cell("far", "wit", "pearson").value
+        )
+    assert (one.n, one.undefined) == (REPLIES - 3, 3)
+    assert one.value > 0.3
+    assert not math.isnan(found.cell("far", "wit", level="system").value)
+
+
+def test_progress_is_told_of_each_coefficient(run):
+    told = []
+    ds.correlate(run, coefficients=["pearson", "cosine"], progress=told.append, **QUICK)
+    assert told == [1] * 4 * 2
 
 
 def test_few_systems_are_said_to_be_few(found):
