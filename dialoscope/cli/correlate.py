@@ -49,7 +49,7 @@ Permutations = Annotated[
     int | None,
     typer.Option(
         min=100,
-        help="For p-values; 10,000 if not named, fewer (down to 1,000) for more than 1,000 replies.",
+        help="For p-values; 5,000 if not named, fewer (down to 1,000) for more than 1,000 replies.",
     ),
 ]
 Better = Annotated[

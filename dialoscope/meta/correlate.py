@@ -22,8 +22,8 @@ from dialoscope.tally import Floats
 
 LEVELS = ("reply", "system")
 GROUPS = ("overall", "system", "item")
-PERMUTATIONS = range(1_000, 10_001)
-"""As many as make ten million rows, but not fewer nor more than this."""
+PERMUTATIONS = range(1_000, 5_001)
+"""As many as make five million rows, but not fewer nor more than this."""
 
 
 def correlate(
@@ -57,7 +57,7 @@ def correlate(
         fewest: How many replies, or systems, a coefficient needs at least.
         confidence: How much an interval should hold.
         draws: How often contexts are resampled.
-        permutations: How often what people said is permuted; 10,000 times where none is given, fewer (down
+        permutations: How often what people said is permuted; 5,000 times where none is given, fewer (down
             to 1,000) for more than 1,000 replies.
         seed: Of draws and permutations; that of the run where none is given.
         progress: Told after each coefficient of each level and group.
@@ -170,7 +170,7 @@ def _chosen(given: Sequence[str], known: Sequence[str], what: str) -> tuple[str,
 
 
 def _permutations(replies: int) -> int:
-    return int(np.clip(10_000_000 // max(replies, 1), PERMUTATIONS[0], PERMUTATIONS[-1]))
+    return int(np.clip(5_000_000 // max(replies, 1), PERMUTATIONS[0], PERMUTATIONS[-1]))
 
 
 def _check(confidence: float, draws: int, permutations: int | None, fewest: int) -> None:

@@ -18,8 +18,8 @@ PAIRED = ("kendall", "accuracy")
 """The coefficients that compare pairs of rows."""
 MOST_PAIRS = 100_000
 """More than this are not listed one by one."""
-MOST_SHUFFLED_PAIRS = 5_000
-"""More than this are not shuffled one by one either: 100 rows are near enough to many."""
+MOST_SHUFFLED_PAIRS = 2_000
+"""More than this are not shuffled one by one either: 64 rows are near enough to many."""
 FLAT = 1e-13
 """A column whose length about its mean is a smaller part of its length than this is the same everywhere."""
 
