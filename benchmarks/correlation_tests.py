@@ -13,10 +13,10 @@ import numpy as np
 
 from dialoscope.coefficients import NAMES
 from dialoscope.meta.bootstrap import interval
-from dialoscope.meta.forms import Groups, form_to_shuffle, grouped
-from dialoscope.meta.levels import AllReplies, Chance, InGroups, Level
-from dialoscope.meta.panel import Panel
-from dialoscope.meta.permutation import exchanged, p_values, within
+from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
+from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level
+from dialoscope.meta.correlation.panel import Panel
+from dialoscope.meta.correlation.permutation import exchanged, p_values, within
 from dialoscope.tally import Floats, Ints
 
 TRIALS = 300

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from dialoscope.learn.composite import CompositeRecipe
     from dialoscope.learn.recipe import AdemRecipe, CrossRecipe, RuberRecipe
     from dialoscope.learn.ruber import train_ruber
-    from dialoscope.meta.agree import agree
-    from dialoscope.meta.agreement import Agreement
-    from dialoscope.meta.compare import compare
-    from dialoscope.meta.comparisons import Comparisons
-    from dialoscope.meta.correlate import correlate
-    from dialoscope.meta.correlations import Correlations
-    from dialoscope.meta.rater_report import Raters
-    from dialoscope.meta.raters import raters
-    from dialoscope.meta.trust import trust
-    from dialoscope.meta.trusted import Trust
+    from dialoscope.meta.agreement.agree import agree
+    from dialoscope.meta.agreement.agreement import Agreement
+    from dialoscope.meta.comparison.compare import compare
+    from dialoscope.meta.comparison.comparisons import Comparisons
+    from dialoscope.meta.correlation.correlate import correlate
+    from dialoscope.meta.correlation.correlations import Correlations
+    from dialoscope.meta.raters.raters import raters
+    from dialoscope.meta.raters.report import Raters
+    from dialoscope.meta.trust.known import Trust
+    from dialoscope.meta.trust.trust import trust
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -87,7 +87,7 @@ _HOMES = {
     "Adem": "metrics.adem",
     "AdemRecipe": "learn.recipe",
     "AssetError": "errors",
-    "Agreement": "meta.agreement",
+    "Agreement": "meta.agreement.agreement",
     "Audit": "auditing",
     "Augmented": "augmentation",
     "Average": "metrics.average",
@@ -98,12 +98,12 @@ _HOMES = {
     "Checkpoint": "learn",
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
-    "Comparisons": "meta.comparisons",
+    "Comparisons": "meta.comparison.comparisons",
     "Contexts": "data.contexts",
     "Composite": "metrics.composite",
     "CompositeRecipe": "learn.composite",
     "Copying": "metrics.copying",
-    "Correlations": "meta.correlations",
+    "Correlations": "meta.correlation.correlations",
     "CrossRecipe": "learn.recipe",
     "DataError": "errors",
     "Dialogue": "records",
@@ -131,7 +131,7 @@ _HOMES = {
     "Pmi": "metrics.pmi",
     "PoolMetric": "metrics",
     "Prd": "metrics.prd",
-    "Raters": "meta.rater_report",
+    "Raters": "meta.raters.report",
     "Rating": "records",
     "RecordedSystem": "systems.recorded",
     "Relatedness": "metrics.relatedness",
@@ -153,20 +153,20 @@ _HOMES = {
     "SumMetric": "metrics",
     "System": "systems",
     "TrainingError": "errors",
-    "Trust": "meta.trusted",
+    "Trust": "meta.trust.known",
     "Turn": "records",
     "WordNet": "backends.wordnet",
     "Words": "metrics.words",
-    "agree": "meta.agree",
+    "agree": "meta.agreement.agree",
     "audit": "auditing",
     "augment": "augmentation",
-    "compare": "meta.compare",
-    "correlate": "meta.correlate",
+    "compare": "meta.comparison.compare",
+    "correlate": "meta.correlation.correlate",
     "doctor": "checkup",
     "evaluate": "scoring",
     "lint": "data",
     "metric": "metrics",
-    "raters": "meta.raters",
+    "raters": "meta.raters.raters",
     "read": "data",
     "read_contexts": "data.contexts",
     "read_ratings": "data.rating_files",
@@ -179,7 +179,7 @@ _HOMES = {
     "train_lm": "learn",
     "train_nli": "learn",
     "train_ruber": "learn.ruber",
-    "trust": "meta.trust",
+    "trust": "meta.trust.trust",
     "verify": "scoring",
 }
 

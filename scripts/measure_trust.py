@@ -1,8 +1,8 @@
 """Measure how metrics go with people on the rated corpora, and put the figures into their place.
 
-DIALOSCOPE_CORPORA=FOLDER python scripts/measure_trust.py
+    DIALOSCOPE_CORPORA=FOLDER python scripts/measure_trust.py
 
-Every metric of `METRICS` scores every corpus of `CORPORA`; what comes out is dialoscope/meta/trust.json:
+Every metric of `METRICS` scores every corpus of `CORPORA`; dialoscope/meta/trust/trust.json comes out:
 figures and signatures, no text of any corpus. The composite's shipped weights were fitted to most of these
 ratings, so each corpus is judged by weights fitted to the others. Afterwards: `python scripts/documents.py`.
 """
@@ -17,8 +17,8 @@ from pathlib import Path
 import dialoscope
 from dialoscope.data.writing import write_atomically
 from dialoscope.learn.composite import CompositeRecipe, fitted, others_than
-from dialoscope.meta.trust import Judged, Scored, measured
-from dialoscope.meta.trusted import SHIPPED
+from dialoscope.meta.trust.known import SHIPPED
+from dialoscope.meta.trust.trust import Judged, Scored, measured
 from dialoscope.scoring.composite import score_corpora
 from dialoscope.tally import Floats
 

@@ -24,7 +24,7 @@ from fbd import markdown, number, tell, titled
 from scipy.stats import rankdata
 
 import dialoscope as ds
-from dialoscope.meta.view import Branch, View
+from dialoscope.meta.agreement.view import Branch, View
 
 # What is looked for, named before anything is computed
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dialoscope as ds
-from dialoscope.meta.rater_report import Aspect, written
+from dialoscope.meta.raters.report import Aspect, written
 from dialoscope.results import Ratings
 from dialoscope.results.table import marked_down
 

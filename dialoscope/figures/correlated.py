@@ -9,8 +9,8 @@ from dialoscope.errors import DialoscopeError
 from dialoscope.figures.forest import Row, intervals
 from dialoscope.figures.matrix import heatmap
 from dialoscope.figures.scattered import Panel, scatter
-from dialoscope.meta.correlation import Correlation, written
-from dialoscope.meta.correlations import Correlations
+from dialoscope.meta.correlation.correlation import Correlation, written
+from dialoscope.meta.correlation.correlations import Correlations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

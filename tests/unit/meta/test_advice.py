@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from dialoscope.meta.advice import Evidence, advice
-from dialoscope.meta.clustering import Stability
-from dialoscope.meta.matrix import UNKNOWN, Estimate, Matrix
-from dialoscope.meta.view import Group
+from dialoscope.meta.agreement.advice import Evidence, advice
+from dialoscope.meta.agreement.clustering import Stability
+from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.agreement.view import Group
 
 NAMES = ("a", "b", "c", "d")
 PEOPLE = 4

@@ -10,7 +10,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.trusted import shipped
+from dialoscope.meta.trust.known import shipped
 from dialoscope.results import Ratings
 from dialoscope.results.scores import Scores
 

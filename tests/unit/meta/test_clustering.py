@@ -7,9 +7,9 @@ import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
-from dialoscope.meta.clustering import Tree, distances, stabilities, support
-from dialoscope.meta.dendrogram import drawing
-from dialoscope.meta.matrix import partial
+from dialoscope.meta.agreement.clustering import Tree, distances, stabilities, support
+from dialoscope.meta.agreement.dendrogram import drawing
+from dialoscope.meta.agreement.matrix import partial
 
 # Distances of the 5S ribosomal RNA of five bacteria (Erdmann & Wolters, 1986), and what average linkage makes
 # of them: the worked example of the article "UPGMA" in Wikipedia.

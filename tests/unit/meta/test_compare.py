@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import dialoscope as ds
-from dialoscope.meta.compare import detectable
+from dialoscope.meta.comparison.compare import detectable
 from dialoscope.results.differences import Bootstrapped, Difference
 from dialoscope.results.resampling import Draws, Exchangeable, bootstrap_sums, randomisation_p
 
@@ -197,7 +197,7 @@ def test_chance_is_on_record(result):
 
 
 def test_too_many_tests_are_told(result, monkeypatch):
-    monkeypatch.setattr("dialoscope.meta.compare.MOST_EXCHANGES", 100)
+    monkeypatch.setattr("dialoscope.meta.comparison.compare.MOST_EXCHANGES", 100)
     found = ds.compare(result, draws=100)
     assert any(
         "48 tests are so many that after the correction none can be sure" in one for one in found.notes()

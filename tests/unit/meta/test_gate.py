@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.meta.gate import Gate, judged, signed
+from dialoscope.meta.comparison.gate import Gate, judged, signed
 from dialoscope.results.differences import Bootstrapped, Difference, Jackknifed
 
 

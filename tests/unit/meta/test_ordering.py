@@ -1,6 +1,6 @@
 import pytest
 
-from dialoscope.meta.ordering import ordering
+from dialoscope.meta.comparison.ordering import ordering
 
 
 def letters(values, apart, higher_is_better=True):

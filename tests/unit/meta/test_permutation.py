@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dialoscope.coefficients import NAMES, measure
-from dialoscope.meta import forms
-from dialoscope.meta.forms import Groups, form_to_shuffle, grouped
-from dialoscope.meta.permutation import exchanged, p_values, reordered, within
+from dialoscope.meta.correlation import forms
+from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
+from dialoscope.meta.correlation.permutation import exchanged, p_values, reordered, within
 
 
 @pytest.fixture(scope="module")

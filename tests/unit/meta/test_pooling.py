@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dialoscope.meta.pooling import fisher, pooled, pooled_coefficients
+from dialoscope.meta.trust.pooling import fisher, pooled, pooled_coefficients
 from tests.conftest import ROOT
 
 GOLDEN = json.loads((ROOT / "tests/golden/random_effects.json").read_text(encoding="utf-8"))

@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 
 import dialoscope as ds
 from dialoscope.coefficients import Coefficient
-from dialoscope.meta.outliers import outliers
-from dialoscope.meta.reliability import Alone, leave_one_out
+from dialoscope.meta.raters.outliers import outliers
+from dialoscope.meta.raters.reliability import Alone, leave_one_out
 from dialoscope.results import Ratings
 from dialoscope.results.scaling import normalised
 

@@ -6,9 +6,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dialoscope.meta import intraclass
-from dialoscope.meta.intraclass import ONE_EACH, ceiling, one_way, two_way
-from dialoscope.meta.reliability import LEVELS, alpha, leave_one_out
+from dialoscope.meta.raters import intraclass
+from dialoscope.meta.raters.intraclass import ONE_EACH, ceiling, one_way, two_way
+from dialoscope.meta.raters.reliability import LEVELS, alpha, leave_one_out
 from dialoscope.results.ratings import Judgements
 
 _ = math.nan

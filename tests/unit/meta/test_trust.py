@@ -12,9 +12,9 @@ from scipy.stats import pearsonr, spearmanr
 import dialoscope as ds
 from dialoscope.aspects import standing
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.pooling import pooled_coefficients
-from dialoscope.meta.trust import FITTED, Judged, Scored, measured, trust
-from dialoscope.meta.trusted import SHIPPED, Family, read, shipped
+from dialoscope.meta.trust.known import SHIPPED, Family, read, shipped
+from dialoscope.meta.trust.pooling import pooled_coefficients
+from dialoscope.meta.trust.trust import FITTED, Judged, Scored, measured, trust
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.results.ratings import RatingsBuilder
 from scripts import measure_trust
@@ -268,7 +268,7 @@ def test_what_was_fitted_to_the_ratings_is_not_judged_as_if_it_had_not(monkeypat
     known = trust(run, draws=100)
     learned = tuple(dataclasses.replace(one, how="somehow") for one in known.families[:1])
     shipped_then = dataclasses.replace(known, families=(*learned, *known.families[1:]))
-    monkeypatch.setattr("dialoscope.meta.trust.shipped", lambda: shipped_then)
+    monkeypatch.setattr("dialoscope.meta.trust.trust.shipped", lambda: shipped_then)
     found = trust(run, draws=100)
     assert [one.how for one in found.families] == [FITTED, "", ""]
     assert found.of(run.metrics[0]).told.endswith(f"on 1 corpus; {FITTED}")

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dialoscope.meta.levels import Chance
+from dialoscope.meta.correlation.levels import Chance
 
 MAIN = "spearman"
 """The coefficient that a table goes by, where it was asked for."""

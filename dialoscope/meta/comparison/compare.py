@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.comparisons import POWER, Comparisons, Contrast
-from dialoscope.meta.gate import Gate, Verdict, judged
-from dialoscope.meta.ordering import Ordering, ordering
-from dialoscope.meta.pairs import Pair, Plan, plan
+from dialoscope.meta.comparison.comparisons import POWER, Comparisons, Contrast
+from dialoscope.meta.comparison.gate import Gate, Verdict, judged
+from dialoscope.meta.comparison.ordering import Ordering, ordering
+from dialoscope.meta.comparison.pairs import Pair, Plan, plan
 from dialoscope.meta.significance import holm
 from dialoscope.printable import printable
 from dialoscope.records import Rating

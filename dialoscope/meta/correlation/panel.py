@@ -11,7 +11,7 @@ import numpy as np
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters
 from dialoscope.meta.columns import Column, columns, of_systems_alone
-from dialoscope.meta.reliability import levelled
+from dialoscope.meta.raters.reliability import levelled
 from dialoscope.results import Ratings, Result
 from dialoscope.results.redrawn import drawn_scores
 from dialoscope.results.resampling import MOST_BLOCKS, Draws

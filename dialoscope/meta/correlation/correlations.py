@@ -7,10 +7,10 @@ from typing import Any
 
 from dialoscope.coefficients import short
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.contests import Contests, contests
-from dialoscope.meta.correlation import MAIN, Aspect, Correlation, Settings, written
-from dialoscope.meta.correlation_notes import notes
-from dialoscope.meta.panel import Panel
+from dialoscope.meta.correlation.contests import Contests, contests
+from dialoscope.meta.correlation.correlation import MAIN, Aspect, Correlation, Settings, written
+from dialoscope.meta.correlation.notes import notes
+from dialoscope.meta.correlation.panel import Panel
 from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
 from dialoscope.results.table import aligned, chance, marked_down
 from dialoscope.results.written import as_csv, as_json

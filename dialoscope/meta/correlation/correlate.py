@@ -7,11 +7,11 @@ import numpy as np
 from dialoscope.coefficients import FEWEST, NAMES
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import interval
-from dialoscope.meta.correlation import Aspect, Correlation, Kind, Settings
-from dialoscope.meta.correlations import Correlations
-from dialoscope.meta.intraclass import ceiling
-from dialoscope.meta.levels import AllReplies, Chance, InGroups, Level, OverSystems
-from dialoscope.meta.panel import Panel
+from dialoscope.meta.correlation.correlation import Aspect, Correlation, Kind, Settings
+from dialoscope.meta.correlation.correlations import Correlations
+from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level, OverSystems
+from dialoscope.meta.correlation.panel import Panel
+from dialoscope.meta.raters.intraclass import ceiling
 from dialoscope.meta.significance import holm
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.gate import Verdict, signed
-from dialoscope.meta.ordering import Ordering
-from dialoscope.meta.pairs import Pair
+from dialoscope.meta.comparison.gate import Verdict, signed
+from dialoscope.meta.comparison.ordering import Ordering
+from dialoscope.meta.comparison.pairs import Pair
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.table import aligned, chance, marked_down, number
 

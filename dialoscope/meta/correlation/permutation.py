@@ -10,7 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
-from dialoscope.meta.forms import Form
+from dialoscope.meta.correlation.forms import Form
 from dialoscope.tally import Floats, Ints
 
 MANY = 20

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dialoscope.meta.clustering import Tree
+from dialoscope.meta.agreement.clustering import Tree
 from dialoscope.tally import Ints
 
 WIDTH = 60

@@ -14,10 +14,10 @@ import numpy as np
 from dialoscope.coefficients import Coefficient, measure
 from dialoscope.meta.bootstrap import Clusters, drawn, without_gaps
 from dialoscope.meta.columns import Column
-from dialoscope.meta.forms import PAIRED, Groups, form_to_shuffle, grouped
-from dialoscope.meta.panel import DrawnSystems, Panel, Systems
-from dialoscope.meta.permutation import exchanged, p_values, reordered, within
-from dialoscope.meta.row_orders import drawn_orders, suits
+from dialoscope.meta.correlation.forms import PAIRED, Groups, form_to_shuffle, grouped
+from dialoscope.meta.correlation.panel import DrawnSystems, Panel, Systems
+from dialoscope.meta.correlation.permutation import exchanged, p_values, reordered, within
+from dialoscope.meta.correlation.row_orders import drawn_orders, suits
 from dialoscope.results.resampling import Draws
 from dialoscope.tally import Floats, Ints
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from dialoscope.coefficients import Coefficient
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.aspects import Pair
-from dialoscope.meta.outliers import Outlier
-from dialoscope.meta.reliability import Alone, Estimate
+from dialoscope.meta.raters.aspects import Pair
+from dialoscope.meta.raters.outliers import Outlier
+from dialoscope.meta.raters.reliability import Alone, Estimate
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.resampling import Draws
 from dialoscope.results.table import aligned, marked_down, number

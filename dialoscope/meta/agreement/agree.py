@@ -11,13 +11,13 @@ import numpy as np
 from dialoscope.aspects import standing
 from dialoscope.coefficients import FEWEST, measure
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.advice import Evidence, advice
-from dialoscope.meta.agreement import About, Agreement, LeftOut, Settings
+from dialoscope.meta.agreement.advice import Evidence, advice
+from dialoscope.meta.agreement.agreement import About, Agreement, LeftOut, Settings
+from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.agreement.view import View
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column, columns, of_systems_alone
-from dialoscope.meta.matrix import UNKNOWN, Estimate, Matrix
-from dialoscope.meta.trusted import shipped
-from dialoscope.meta.view import View
+from dialoscope.meta.trust.known import shipped
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result

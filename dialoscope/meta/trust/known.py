@@ -13,7 +13,7 @@ import numpy as np
 from dialoscope.aspects import standing
 from dialoscope.coefficients import short
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.pooling import Mean, pooled_coefficients
+from dialoscope.meta.trust.pooling import Mean, pooled_coefficients
 from dialoscope.results.table import Trusted
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Trust:
 
     def printed(self, form: str = "text") -> str:
         """As text, markdown, csv or json."""
-        from dialoscope.meta import trust_table
+        from dialoscope.meta.trust import table as trust_table
 
         return trust_table.FORMS[form](self)
 

@@ -8,9 +8,9 @@ from itertools import combinations, product
 import numpy as np
 
 from dialoscope.coefficients import short
-from dialoscope.meta.clustering import Cluster
-from dialoscope.meta.matrix import Estimate, Matrix
-from dialoscope.meta.view import Group
+from dialoscope.meta.agreement.clustering import Cluster
+from dialoscope.meta.agreement.matrix import Estimate, Matrix
+from dialoscope.meta.agreement.view import Group
 from dialoscope.printable import printable
 
 SAME = 0.9

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any
 
 from dialoscope.coefficients import short
-from dialoscope.meta.advice import Advice
-from dialoscope.meta.dendrogram import drawing
-from dialoscope.meta.matrix import UNKNOWN, Estimate
-from dialoscope.meta.view import Group, View
+from dialoscope.meta.agreement.advice import Advice
+from dialoscope.meta.agreement.dendrogram import drawing
+from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate
+from dialoscope.meta.agreement.view import Group, View
 from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
 from dialoscope.results.table import aligned, marked_down
 from dialoscope.results.written import as_csv

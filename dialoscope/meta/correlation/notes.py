@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from dialoscope.meta.correlation import Aspect, Correlation, Kind, Settings, written
-from dialoscope.meta.forms import MOST_SHUFFLED_PAIRS, PAIRED
+from dialoscope.meta.correlation.correlation import Aspect, Correlation, Kind, Settings, written
+from dialoscope.meta.correlation.forms import MOST_SHUFFLED_PAIRS, PAIRED
 from dialoscope.printable import printable
 from dialoscope.results.table import chance
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.meta.reliability import Alone
+from dialoscope.meta.raters.reliability import Alone
 
 FEWEST = 10
 """Replies that a rater must share with others to be judged."""

@@ -11,10 +11,10 @@ import numpy as np
 from dialoscope.coefficients import NAMES, short
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
-from dialoscope.meta.correlation import written
-from dialoscope.meta.forms import Groups, grouped
-from dialoscope.meta.levels import Chance
-from dialoscope.meta.panel import Panel
+from dialoscope.meta.correlation.correlation import written
+from dialoscope.meta.correlation.forms import Groups, grouped
+from dialoscope.meta.correlation.levels import Chance
+from dialoscope.meta.correlation.panel import Panel
 from dialoscope.meta.significance import holm, steiger, williams
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.table import aligned, chance, marked_down

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from dialoscope.coefficients import short
-from dialoscope.meta.trusted import FORMAT, VERSION, Family, Figure, Trust, bracketed
+from dialoscope.meta.trust.known import FORMAT, VERSION, Family, Figure, Trust, bracketed
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import written
 from dialoscope.results.table import aligned, marked_down

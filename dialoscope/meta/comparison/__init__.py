@@ -1,0 +1,1 @@
+"""Is one system really better than another?"""

@@ -1,0 +1,1 @@
+"""Do metrics agree with people?"""

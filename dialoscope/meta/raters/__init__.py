@@ -1,0 +1,1 @@
+"""Do people agree with each other?"""

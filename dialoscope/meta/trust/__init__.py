@@ -1,0 +1,1 @@
+"""How far can each metric be trusted, by what is known from rated corpora?"""
