@@ -5,7 +5,9 @@ BIN := .venv/bin
 .PHONY: demo test lint format bench coverage clean
 
 demo: .venv/ready
-	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical
+	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical -o runs/demo --overwrite
+	$(BIN)/dialoscope compare runs/demo parrot attentive -m bleu-4 -m distinct-2 -m copying -m rated:coherence
+	$(BIN)/dialoscope correlate runs/demo --aspect coherence
 	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m bertscore -m fbd
 	echo '{"id": "q", "context": ["My laptop makes a noise like a helicopter. Is that normal?"]}' | $(BIN)/dialoscope augment -
 	$(BIN)/dialoscope score examples/sample.jsonl examples/variants.jsonl --suite holistic
