@@ -23,6 +23,8 @@ An interval's width then has a relative error of 1/sqrt(2 · 500) = 3 %.
 """
 FLAT = 1e-12
 """A column of standard deviation 1 whose variance in a draw is below this does not vary there."""
+AT_ONCE = 1_000_000
+"""Numbers that are held at a time."""
 MOST_UNDEFINED = 0.05
 """An interval is not known where more than this share of the draws is undefined."""
 
@@ -142,15 +144,17 @@ def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats
     """Spearman's: in each draw the ranks of what was drawn, ties at the middle of theirs."""
     x = _Order.of(sides.x)
     y = x if sides.y is sides.x else _Order.of(sides.y)
+    at_once = max(1, AT_ONCE // max(1, sides.x.size + sides.y.size))
     found = []
     for weights in clusters.weights(draws):
-        for row in weights[:, clusters.block]:
-            root = np.sqrt(row)
-            ours = x.ranks(row) * root
-            theirs = ours if y is x else y.ranks(row) * root
-            xx, yy = (np.einsum("kn,kn->k", side, side)[None] for side in (ours, theirs))
-            found.append(_ratio((ours @ theirs.T)[None], xx, yy, np.full((1, 1), row.sum()))[0])
-    return np.array(found)
+        for first in range(0, len(weights), at_once):
+            rows = weights[first : first + at_once, clusters.block]
+            root = np.sqrt(rows)[:, None]
+            ours = x.ranks(rows) * root
+            theirs = ours if y is x else y.ranks(rows) * root
+            xx, yy = (np.einsum("dkn,dkn->dk", side, side) for side in (ours, theirs))
+            found.append(_ratio(ours @ theirs.transpose(0, 2, 1), xx, yy, rows.sum(axis=1, keepdims=True)))
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,13 +169,19 @@ class _Order:
         return cls(tuple(np.unique(column, return_inverse=True)[1] for column in columns.T))
 
     def ranks(self, weights: Floats) -> Floats:
-        """About their mean, from -1/2 to 1/2, when each row counts as often as its weight says."""
-        total = max(float(weights.sum()), 1.0)
-        found = np.empty((len(self.places), len(weights)))
+        """About their mean, from -1/2 to 1/2, when each row counts as often as its weight says.
+
+        For weights of (draws, rows): (draws, columns, rows).
+        """
+        draws, rows = weights.shape
+        total = np.maximum(weights.sum(axis=1, keepdims=True), 1)
+        found = np.empty((draws, len(self.places), rows))
         for column, places in enumerate(self.places):
-            of_value = np.bincount(places, weights)
-            middle = (np.cumsum(of_value) - of_value / 2) / total - 0.5
-            np.take(middle, places, out=found[column])
+            kinds = int(places.max(initial=-1)) + 1
+            at = places + kinds * np.arange(draws)[:, None]
+            of_value = np.bincount(at.ravel(), weights.ravel(), draws * kinds).reshape(draws, kinds)
+            middle = (np.cumsum(of_value, axis=1) - of_value / 2) / total - 0.5
+            np.take(middle, at, out=found[:, column])
         return found
 
 
@@ -230,10 +240,14 @@ class _PairSums(NamedTuple):
         """Over the pairs of rows of each two blocks; a few rows at a time, so that memory is bounded."""
         ends = np.append(self.starts, len(x))[1:]
         sums = np.empty((len(self.starts), len(self.starts)))
-        for block, (start, end) in enumerate(zip(self.starts, ends, strict=True)):
-            signs = _signs(x[start:end], x)
-            products = signs * signs if y is None else signs * _signs(y[start:end], y)
-            sums[block] = np.add.reduceat(products.sum(axis=0, dtype=np.int32), self.starts)
+        at_once = max(1, AT_ONCE * len(self.starts) // max(1, len(x) ** 2))
+        for first in range(0, len(sums), at_once):
+            starts = self.starts[first : first + at_once]
+            rows = slice(starts[0], ends[first : first + at_once][-1])
+            signs = _signs(x[rows], x)
+            products = signs * signs if y is None else signs * _signs(y[rows], y)
+            of_rows = np.add.reduceat(products, starts - starts[0], axis=0, dtype=np.int32)
+            sums[first : first + at_once] = np.add.reduceat(of_rows, self.starts, axis=1)
         return sums
 
 

@@ -91,3 +91,9 @@ def test_signs_are_kept(name, columns):
 )
 def test_coefficients_are_written_short(value, text):
     assert coefficients.short(value) == text
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 300])
+def test_ranks_are_those_of_scipy(n):
+    x = np.round(np.random.default_rng(n).normal(size=n), 1)
+    assert coefficients.ranks(x).tolist() == stats.rankdata(x).tolist()
