@@ -70,6 +70,10 @@ def compare(
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
     asked = tuple(map(Gate.of, gates))
+    if strict and not asked:
+        raise DialoscopeError(
+            "Strict gates were asked for, but no gate; name what must hold with --gate (gates=)."
+        )
     result = result if ratings is None else _rated(result, ratings, other)
     whole = result if other is None else _both_runs(result, other, metrics, asked)
     planned = plan(whole, systems, baseline, result if other is not None else None)
@@ -291,7 +295,7 @@ def _about(contrasts: Sequence[Contrast], exchanges: int, confidence: float) -> 
     yield from _contexts(contrasts)
     fewest = min(one.contexts for one in contrasts)
     if 2 ** (1 - fewest) >= 1 - confidence:
-        yield f"On {fewest} contexts no paired test can be sure of anything."
+        yield f"On {_counted(fewest)} no paired test can be sure of anything."
     tests = sum(not math.isnan(one.p) for one in contrasts)
     if tests >= (1 - confidence) * (exchanges + 1):
         yield (
@@ -303,7 +307,7 @@ def _about(contrasts: Sequence[Contrast], exchanges: int, confidence: float) -> 
 def _contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:
     """How many contexts each pair has in common, said once where nothing is left out."""
     if {(one.contexts, one.a_only, one.b_only) for one in contrasts} == {(contrasts[0].contexts, 0, 0)}:
-        yield f"{contrasts[0].contexts} contexts, all answered by every system."
+        yield f"{_counted(contrasts[0].contexts)}, all answered by every system."
         return
     for one in {(one.a, one.b): one for one in contrasts}.values():
         a, b = printable(one.a), printable(one.b)
@@ -311,4 +315,8 @@ def _contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:
             f"{many} that only {name} answered" for many, name in ((one.a_only, a), (one.b_only, b)) if many
         ]
         left_out = f"; left out: {', '.join(alone)}" if alone else ""
-        yield f"{a} and {b}: {one.contexts} contexts that both answered{left_out}."
+        yield f"{a} and {b}: {_counted(one.contexts)} that both answered{left_out}."
+
+
+def _counted(contexts: int) -> str:
+    return f"{contexts or 'no'} context{'s' * (contexts != 1)}"

@@ -89,7 +89,9 @@ def judged(
     margin = (weight - 1) * found.first if gate.relative else gate.margin
     bounds = found.resampled.interval(2 * confidence - 1, weight)
     low, high = (end + (weight - 1) * found.first for end in bounds)
-    verdict = _verdict(gate, Interval(low, high), margin)
+    # Chance alone gives all of k contexts the same sign once in 2**k.
+    enough = 2.0**-found.resampled.blocks < 1 - confidence
+    verdict = _verdict(gate, Interval(low, high), margin, enough=enough)
     return Verdict(
         str(gate),
         *pair,
@@ -99,24 +101,29 @@ def judged(
         margin=margin,
         verdict=verdict,
         ok=verdict == "passed" or (verdict == "undecided" and not strict),
-        why=_why(gate, verdict, found, Interval(low, high)),
+        why=_why(gate, verdict, found, Interval(low, high), enough=enough),
     )
 
 
-def _verdict(gate: Gate, bounds: Interval, margin: float) -> str:
+def _verdict(gate: Gate, bounds: Interval, margin: float, *, enough: bool) -> str:
     if math.isnan(bounds.low) or (gate.relative and margin == 0 != gate.margin):
         return "undefined"
+    if not enough:
+        return "undecided"
     low, high = bounds if gate.at_least else (-bounds.high, -bounds.low)
     least = margin if gate.at_least else -margin
     return "passed" if low >= least else "failed" if high < least else "undecided"
 
 
-def _why(gate: Gate, verdict: str, found: Difference, bounds: Interval) -> str:
+def _why(gate: Gate, verdict: str, found: Difference, bounds: Interval, *, enough: bool) -> str:
     if verdict == "undefined":
         lacking = [name for name, value in (("A", found.first), ("B", found.second)) if math.isnan(value)]
         if lacking:
             return f"{' and '.join(lacking)} {'have' if len(lacking) > 1 else 'has'} no value"
-        return "a part of 0 is nothing" if found.first == 0 else "the bounds of the difference are unknown"
+        nothing = gate.relative and found.first == 0
+        return "a part of 0 is nothing" if nothing else "the bounds of the difference are unknown"
+    if not enough:
+        return f"{found.resampled.blocks} contexts are too few to be sure of anything"
     if verdict == "undecided":
         return f"anything from {signed(bounds.low)} to {signed(bounds.high)} is possible"
     sure_of_low = (verdict == "passed") == gate.at_least

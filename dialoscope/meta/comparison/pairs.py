@@ -77,6 +77,6 @@ def _namesakes(run: Result, ours: int) -> tuple[Pair, ...]:
 
 def _is_folder(name: str) -> bool:
     try:
-        return Path(name).is_dir()
+        return bool(name) and Path(name).is_dir()
     except OSError:  # too long for a file system
         return False

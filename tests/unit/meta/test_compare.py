@@ -214,6 +214,8 @@ def test_too_many_tests_are_told(result, monkeypatch):
         (("generic",), {"baseline": "generic"}, "There is nothing to compare generic with"),
         (("generic", "examples"), {}, "say --with examples"),
         (("generic", "x" * 5000), {}, "There is no system 'xxx"),
+        (("generic", ""), {}, "There is no system '' in this run; it has: attentive, generic"),
+        (("generic", "parrot"), {"strict": True}, "but no gate; name what must hold with --gate"),
         ((), {"metrics": ["bleu-7"]}, "This run has no bleu-7; it has: bleu-2"),
         ((), {"metrics": ["blue"]}, "There is no metric 'blue'"),
         ((), {"metrics": ["rated:beauty"]}, "Nobody rated 'beauty'"),

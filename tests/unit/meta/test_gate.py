@@ -87,11 +87,31 @@ def test_that_the_old_value_is_uncertain_is_part_of_a_relative_gate():
             Difference(1.0, 2.0, math.nan, Jackknifed((1.0, 2.0), np.ones(1), np.ones(1)), None),
             "the bounds of the difference are unknown",
         ),
+        (
+            "m>=-1",
+            Difference(0.0, 0.0, math.nan, Bootstrapped(np.empty(0), np.empty(0), 1), None),
+            "the bounds of the difference are unknown",
+        ),
     ],
 )
 def test_what_is_undefined_never_passes(gate, difference, why, strict):
     one = judged(Gate.of(gate), ("old", "new"), difference, 0.95, strict=strict)
     assert (one.verdict, one.ok, one.why) == ("undefined", False, why)
+
+
+@pytest.mark.parametrize("second", [9.0, 11.0])
+def test_few_contexts_decide_nothing_however_clear_they_are(second):
+    """Four differences of one sign come by chance once in sixteen times, five once in 32."""
+
+    def on(contexts):
+        draws = Bootstrapped(np.full(100, 10.0), np.full(100, second), contexts)
+        return judged(
+            Gate.of("m>=-0.5"), ("old", "new"), Difference(10.0, second, 0.1, draws, None), 0.95, strict=True
+        )
+
+    assert (on(4).verdict, on(4).ok) == ("undecided", False)
+    assert on(4).why == "4 contexts are too few to be sure of anything"
+    assert on(5).verdict == ("passed" if second > 10 else "failed")
 
 
 def test_reasons_name_the_end_that_decided():
