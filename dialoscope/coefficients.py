@@ -119,3 +119,9 @@ def short(value: float, digits: int = 2) -> str:
     text = f"{abs(value):.{digits}f}"
     sign = "−" if value < 0 and float(text) else ""
     return sign + ("1" if float(text) == 1 else text.replace("0.", ".", 1))
+
+
+def bracketed(value: float, low: float, high: float, digits: int = 2) -> str:
+    """With its interval, where that is known: .42 [.35, .49]."""
+    ends = "" if math.isnan(low) else f" [{short(low, digits)}, {short(high, digits)}]"
+    return short(value, digits) + ends

@@ -1,8 +1,5 @@
 """What an audit found, in the forms people read and plot."""
 
-import csv
-import io
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +13,9 @@ from dialoscope.errors import DialoscopeError
 from dialoscope.perturbation.plan import written
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import Result
+from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, marked_down, number
+from dialoscope.results.written import as_csv, as_json
 
 _TOLD: Mapping[str, str] = MappingProxyType(
     {
@@ -32,7 +31,7 @@ _TOLD: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Report):
     """A curve for each metric and perturbation, and the run they were made from."""
 
     result: Result
@@ -50,18 +49,9 @@ class Audit:
         known = dict.fromkeys(name for one in self.curves for name in (one.metric, one.perturbation))
         raise DialoscopeError(f"The audit has no {metric} under {perturbation}; it has: {', '.join(known)}.")
 
-    def printed(self, form: str = "text", *, signatures: bool = False) -> str:
-        """As text, markdown, csv or json; what a reader must know is not put into what is piped on."""
-        text = {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-        if not signatures or form in ("csv", "json"):
-            return text
-        lines = self.signatures()
-        return "\n".join([text, *(listed_in_markdown(lines) if form == "markdown" else lines)])
-
     def text(self) -> str:
         """For a terminal or a mail: the table, a line for each metric, and how to read them."""
-        columns = list(zip(*self.grid(), strict=True))
-        return "\n".join([aligned(columns), "", *self.summary(), "", *self.notes()])
+        return "\n".join([aligned(self.grid()), "", *self.summary(), "", *self.notes()])
 
     def markdown(self) -> str:
         """For a README or an issue."""
@@ -70,16 +60,12 @@ class Audit:
 
     def csv(self) -> str:
         """One line for each metric, perturbation and ratio: what a plot is made from."""
-        out = io.StringIO()
-        writer = csv.DictWriter(out, list(self.rows()[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _or(value, "") for name, value in row.items()} for row in self.rows())
-        return out.getvalue().rstrip("\n")
+        rows = self.rows()
+        return as_csv(rows, list(rows[0]))
 
     def json(self) -> str:
         """The same as a list of objects, undefined as null."""
-        rows = [{name: _or(value, None) for name, value in row.items()} for row in self.rows()]
-        return json.dumps(rows, ensure_ascii=False, indent=1)
+        return as_json(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each metric, perturbation and ratio, with what is said of the whole curve."""
@@ -131,15 +117,8 @@ class Audit:
         """Write the run behind the audit into a folder, all or nothing."""
         return self.result.save(folder, overwrite=overwrite)
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Audit: {len(self.result.metrics)} metrics, {len(self.curves)} curves>"
-
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.markdown()
 
     def _told(self, metric: str) -> Iterator[str]:
         curves = [one for one in self.curves if one.metric == metric]
@@ -161,9 +140,3 @@ def _row(one: Curve) -> list[str]:
     change = "–" if math.isnan(one.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * one.change:+.0f} %")
     values = [number(point.value) for point in one.points]
     return [printable(one.metric), one.perturbation, *values, one.shape, worse, spearman, change, one.verdict]
-
-
-def _or(value: object, nothing: object) -> object:
-    """The value, or what stands for one that is undefined."""
-    undefined = value is None or (isinstance(value, float) and not math.isfinite(value))
-    return nothing if undefined else value

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dialoscope.coefficients import short
+from dialoscope.coefficients import bracketed
 from dialoscope.errors import DialoscopeError
 from dialoscope.figures.forest import Row, intervals
 from dialoscope.figures.matrix import heatmap
@@ -70,5 +70,4 @@ def _heatmap(found: Correlations) -> "Figure":
 
 
 def _told(one: Correlation) -> str:
-    ends = "" if np.isnan(one.low) else f" [{short(one.low)}, {short(one.high)}]"
-    return f"{written(one.coefficient)} {short(one.value)}{ends}"
+    return f"{written(one.coefficient)} {bracketed(one.value, one.low, one.high)}"

@@ -91,15 +91,17 @@ class Table:
 
     def text(self, width: int | None = None) -> str:
         """For a terminal or a mail; the best of each metric is starred. Columns that do not fit go below."""
-        columns = list(zip(*self.grid(best="{} *"), strict=True))
-        widths = [max(map(_width, column)) for column in columns]
+        grid = self.grid(best="{} *")
+        widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
         blocks: list[list[int]] = [[]]
-        for place in range(1, len(columns)):
+        for place in range(1, len(widths)):
             used = widths[0] + sum(widths[other] + 2 for other in blocks[-1])
             if width is not None and blocks[-1] and used + widths[place] + 2 > width:
                 blocks.append([])
             blocks[-1].append(place)
-        return "\n\n".join(aligned([columns[place] for place in (0, *block)]) for block in blocks)
+        return "\n\n".join(
+            aligned([[row[place] for place in (0, *block)] for row in grid]) for block in blocks
+        )
 
     def __str__(self) -> str:
         return self.text()
@@ -209,11 +211,10 @@ class Table:
         return any(cell.p is not None for cell in self.cells)
 
 
-def aligned(columns: Sequence[Sequence[str]]) -> str:
-    """Columns of texts, the first text of each a head, side by side."""
-    widths = [max(map(_width, column)) for column in columns]
-    rows = zip(*columns, strict=True)
-    lines = ["  ".join(map(_filled, row, widths)).rstrip() for row in rows]
+def aligned(grid: Sequence[Sequence[str]]) -> str:
+    """Rows of texts, the first a head, in columns as wide as what they hold."""
+    widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
+    lines = ["  ".join(map(_filled, row, widths)).rstrip() for row in grid]
     return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
 
 

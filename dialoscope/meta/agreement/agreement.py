@@ -1,8 +1,7 @@
 """How the metrics of a run agree with each other, in the forms people read and plot."""
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -13,8 +12,9 @@ from dialoscope.meta.agreement.dendrogram import drawing
 from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate
 from dialoscope.meta.agreement.view import Group, View
 from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
+from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, marked_down
-from dialoscope.results.written import as_csv
+from dialoscope.results.written import as_csv, as_json
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
+class Agreement(Report):
     """Which metrics go together, which do so because of length alone, and what to make of it."""
 
     settings: Settings
@@ -82,16 +82,9 @@ class Agreement:
     notes: tuple[str, ...]
     """What a reader must know."""
 
-    def printed(self, form: str = "text") -> str:
-        """As text, markdown, csv or json."""
-        return {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-
     def text(self) -> str:
         """For a terminal: heatmap and dendrogram side by side, the clusters, advice, and how to read them."""
-        tables = [
-            f"{head}\n\n{aligned(list(zip(*grid, strict=True)))}" if grid else head
-            for head, grid in self._grids().items()
-        ]
+        tables = [f"{head}\n\n{aligned(grid)}" if grid else head for head, grid in self._grids().items()]
         advised = "\n".join(["Advice:", *(f"- {one.sentence}" for one in self.advice)])
         return "\n\n".join([_picture(self.plain, self.settings.cut), *tables, advised, "\n".join(self.notes)])
 
@@ -122,21 +115,14 @@ class Agreement:
             "advice": [asdict(one) for one in self.advice],
             "notes": self.notes,
         }
-        return json.dumps(_plain(found), ensure_ascii=False, indent=1)
+        return as_json(found)
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each pair of metrics, in the order of the dendrogram."""
         return [self._pair(i, j) for i, j in combinations(self.plain.tree.order.tolist(), 2)]
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Agreement: {len(self.metrics)} metrics, {len(self.plain.groups)} clusters>"
-
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.markdown()
 
     def _pair(self, i: int, j: int) -> dict[str, Any]:
         first, second = (self.plain.names[place] for place in (i, j))
@@ -184,7 +170,7 @@ def _picture(view: View, cut: float) -> str:
         ["metric", *map(printable, view.order)],
         [f"distance 1 - r, cut at {cut:g}", *tree],
     )
-    return aligned(columns)
+    return aligned(list(zip(*columns, strict=True)))
 
 
 def _told(view: View) -> dict[str, Any]:
@@ -197,12 +183,3 @@ def _told(view: View) -> dict[str, Any]:
         ],
         "merges": view.merges(),
     }
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """With nothing in place of what is undefined."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

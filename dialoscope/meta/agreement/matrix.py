@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import short
+from dialoscope.coefficients import bracketed
 from dialoscope.meta.bootstrap import interval
 from dialoscope.tally import Floats, Ints
 
@@ -23,8 +23,7 @@ class Estimate(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        ends = "" if math.isnan(self.low) else f" [{short(self.low)}, {short(self.high)}]"
-        return short(self.value) + ends
+        return bracketed(*self)
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -1,19 +1,18 @@
 """What a comparison of systems found, in the forms people and machines read."""
 
-import csv
-import io
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.comparison.gate import Verdict, signed
 from dialoscope.meta.comparison.ordering import Ordering
 from dialoscope.meta.comparison.pairs import Pair
 from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, chance, marked_down, number
+from dialoscope.results.written import as_csv, as_json
 
 POWER = 0.8
 """How often a difference that can be detected is."""
@@ -77,7 +76,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparisons:
+class Comparisons(Report):
     """A row for each metric and pair of systems, and what became of the gates."""
 
     contrasts: tuple[Contrast, ...]
@@ -107,19 +106,11 @@ class Comparisons:
         known = dict.fromkeys(f"{one.metric} of {one.a} and {one.b}" for one in self.contrasts)
         raise DialoscopeError(f"There is no {metric} of {a} and {b} here; there is: {', '.join(known)}.")
 
-    def printed(self, form: str = "text", *, signatures: bool = False) -> str:
-        """As text, markdown, csv or json; what a reader must know is not put into what is piped on."""
-        text = {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-        if not signatures or form in ("csv", "json"):
-            return text
-        lines = self.signatures()
-        return "\n".join([text, *(listed_in_markdown(lines) if form == "markdown" else lines)])
-
     def text(self) -> str:
         """For a terminal or a mail: the rows, the order of many systems, how to read them, the gates."""
-        parts = [*map(_aligned, self._grids()), "\n".join(self.notes())]
+        parts = [*map(aligned, self._grids()), "\n".join(self.notes())]
         if self.verdicts:
-            parts += [_aligned(_gate_grid(self.verdicts)), "\n".join(self.outcome())]
+            parts += [aligned(_gate_grid(self.verdicts)), "\n".join(self.outcome())]
         return "\n\n".join(parts)
 
     def markdown(self) -> str:
@@ -132,11 +123,7 @@ class Comparisons:
 
     def csv(self) -> str:
         """One line for each metric and pair."""
-        out = io.StringIO()
-        writer = csv.DictWriter(out, list(Contrast.__dataclass_fields__), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(_plain(asdict(one), "") for one in self.contrasts)
-        return out.getvalue().rstrip("\n")
+        return as_csv(list(map(asdict, self.contrasts)), list(Contrast.__dataclass_fields__))
 
     def json(self) -> str:
         """Everything, undefined as null."""
@@ -147,12 +134,12 @@ class Comparisons:
             "exchanges": self.exchanges,
             "seed": self.seed,
             "passed": self.passed if self.verdicts else None,
-            "comparisons": [_plain(asdict(one), None) for one in self.contrasts],
-            "orderings": [asdict(one) for one in self.orderings],
-            "gates": [_plain(asdict(one), None) for one in self.verdicts],
-            "notes": list(self.about),
+            "comparisons": list(map(asdict, self.contrasts)),
+            "orderings": list(map(asdict, self.orderings)),
+            "gates": list(map(asdict, self.verdicts)),
+            "notes": self.about,
         }
-        return json.dumps(found, ensure_ascii=False, indent=1)
+        return as_json(found)
 
     def notes(self) -> list[str]:
         """What a reader must know to read the tables."""
@@ -201,15 +188,8 @@ class Comparisons:
         """How each number was made."""
         return list(dict.fromkeys(printable(f"{one.metric}: {one.signature}") for one in self.contrasts))
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Comparisons: {len(self._pairs)} pairs, {len(self.contrasts)} tests>"
-
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.markdown()
 
     def _reasons(self) -> list[str]:
         """Why what is not known is not."""
@@ -313,15 +293,3 @@ def _bar(one: Contrast, group: str) -> Bar:
     low, high = (one.low, one.high) if turn > 0 else (-one.high, -one.low)
     name = one.metric if one.higher_is_better is not None else f"{one.metric} (right: higher)"
     return Bar(name, turn * one.difference / unit, low / unit, high / unit, group)
-
-
-def _aligned(grid: Sequence[Sequence[str]]) -> str:
-    return aligned(list(zip(*grid, strict=True)))
-
-
-def _plain(row: dict[str, Any], nothing: object) -> dict[str, Any]:
-    """A record in which undefined numbers are what stands for nothing."""
-    return {
-        name: nothing if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in row.items()
-    }

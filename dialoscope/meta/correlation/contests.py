@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import NAMES, short
+from dialoscope.coefficients import NAMES, bracketed, short
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.correlation.correlation import written
@@ -17,6 +17,7 @@ from dialoscope.meta.correlation.levels import Chance
 from dialoscope.meta.correlation.panel import Panel
 from dialoscope.meta.significance import holm, steiger, williams
 from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, chance, marked_down
 from dialoscope.results.written import as_csv, as_json
 from dialoscope.tally import Floats, Ints
@@ -55,7 +56,7 @@ class Contest:
 
 
 @dataclass(frozen=True, repr=False)
-class Contests:
+class Contests(Report):
     """Pairs of metrics, aspect by aspect."""
 
     contests: tuple[Contest, ...]
@@ -69,14 +70,9 @@ class Contests:
                 return one
         raise DialoscopeError(f"There is no contest of {first} and {second} over {aspect} here.")
 
-    def printed(self, form: str = "text") -> str:
-        """As text, markdown, csv or json."""
-        return {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-
     def text(self) -> str:
         """For a terminal or a mail."""
-        columns = list(zip(*self.grid(), strict=True))
-        return "\n".join([aligned(columns), "", *self.notes()])
+        return "\n".join([aligned(self.grid()), "", *self.notes()])
 
     def markdown(self) -> str:
         """For a README or an issue."""
@@ -114,24 +110,16 @@ class Contests:
             f"better: where {by}" + (f" and p < {SURE:g}." if self.coefficient in TESTED else "."),
         ]
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Contests: {len(self.contests)} of {self.coefficient}>"
 
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.markdown()
-
 
 def _row(one: Contest) -> list[str]:
-    ends = "" if math.isnan(one.low) else f" [{short(one.low, 3)}, {short(one.high, 3)}]"
     return [
         *map(printable, (one.aspect, one.first, one.second)),
         short(one.first_value, 3),
         short(one.second_value, 3),
-        short(one.difference, 3) + ends,
+        bracketed(one.difference, one.low, one.high, 3),
         chance(one.p_holm),
         str(one.n),
         printable(one.verdict),

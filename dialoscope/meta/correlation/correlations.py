@@ -1,23 +1,23 @@
 """How metrics agree with people, in the forms people read and programs take on."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dialoscope.coefficients import short
+from dialoscope.coefficients import bracketed, short
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.correlation.contests import Contests, contests
 from dialoscope.meta.correlation.correlation import MAIN, Aspect, Correlation, Settings, written
 from dialoscope.meta.correlation.notes import notes
 from dialoscope.meta.correlation.panel import Panel
 from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
+from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, chance, marked_down
 from dialoscope.results.written import as_csv, as_json
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlations:
+class Correlations(Report):
     """A coefficient for each metric, aspect, level and group."""
 
     cells: tuple[Correlation, ...]
@@ -49,17 +49,9 @@ class Correlations:
         chosen = self.settings.main if coefficient is None else coefficient
         return contests(self.panel, self.settings.chance, self.settings.confidence, chosen, first, second)
 
-    def printed(self, form: str = "text", *, signatures: bool = False) -> str:
-        """As text, markdown, csv or json; what a reader must know is not put into what is piped on."""
-        text = {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-        if not signatures or form in ("csv", "json"):
-            return text
-        lines = self.signatures()
-        return "\n".join([text, *(listed_in_markdown(lines) if form == "markdown" else lines)])
-
     def text(self) -> str:
         """For a terminal or a mail: a table for each aspect, and how to read it."""
-        tables = [f"{self._title(one)}\n{aligned(_columns(self.grid(one)))}" for one in self.aspects]
+        tables = [f"{self._title(one)}\n{aligned(self.grid(one))}" for one in self.aspects]
         return "\n\n".join([*tables, "\n".join(self.notes())])
 
     def markdown(self) -> str:
@@ -117,28 +109,17 @@ class Correlations:
         found = (one for one in self.cells if one.signature)
         return list(dict.fromkeys(printable(f"{one.metric}: {one.signature}") for one in found))
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         metrics = len({one.metric for one in self.cells})
         return (
             f"<Correlations: {metrics} metrics, {len(self.aspects)} aspects, {len(self.cells)} coefficients>"
         )
 
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.markdown()
-
     def _title(self, aspect: Aspect) -> str:
         kind = self.settings.kinds[0]
         ceiling = aspect.ceiling_at(kind)
         told = "" if math.isnan(ceiling) else f"; ceiling {short(ceiling, 3)}"
         return f"{printable(aspect.name)}: {kind.title}{told}"
-
-
-def _columns(grid: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    return list(zip(*grid, strict=True))
 
 
 def _arrow(one: Correlation) -> str:
@@ -150,6 +131,4 @@ def _value(one: Correlation | None) -> str:
 
 
 def _estimate(one: Correlation | None) -> str:
-    if one is None or math.isnan(one.low):
-        return _value(one)
-    return f"{short(one.value, 3)} [{short(one.low, 3)}, {short(one.high, 3)}]"
+    return "–" if one is None else bracketed(one.value, one.low, one.high, 3)

@@ -11,6 +11,7 @@ from dialoscope.meta.raters.aspects import Pair
 from dialoscope.meta.raters.outliers import Outlier
 from dialoscope.meta.raters.reliability import Alone, Estimate
 from dialoscope.printable import listed_in_markdown, printable
+from dialoscope.results.report import Report
 from dialoscope.results.resampling import Draws
 from dialoscope.results.table import aligned, marked_down, number
 from dialoscope.results.written import as_csv, as_json
@@ -106,7 +107,7 @@ class Aspect:
 
 
 @dataclass(frozen=True, repr=False)
-class Raters:
+class Raters(Report):
     """How far the raters agree, aspect by aspect, and how the aspects go together."""
 
     aspects: tuple[Aspect, ...]
@@ -124,14 +125,9 @@ class Raters:
         known = ", ".join(printable(one.aspect) for one in self.aspects)
         raise DialoscopeError(f"Nothing is known of '{printable(aspect)}'; there is: {known}.")
 
-    def printed(self, form: str = "text") -> str:
-        """As text, markdown, csv or json; what a reader must know is not put into what is piped on."""
-        return {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-
     def text(self) -> str:
         """For a terminal or a mail: what was said, each rater, the aspects, and how to read it."""
-        tables = [aligned(list(zip(*grid, strict=True))) for grid in self.grids()]
-        return "\n\n".join([*tables, "\n".join(self.notes())])
+        return "\n\n".join([*map(aligned, self.grids()), "\n".join(self.notes())])
 
     def markdown(self) -> str:
         """For a README or an issue."""
@@ -167,15 +163,8 @@ class Raters:
         of_aspects = [f"{', '.join(names)}: {note}." for note, names in told.items()]
         return [*map(printable, self.about), *of_aspects, *self._legend()]
 
-    def __str__(self) -> str:
-        return self.text()
-
     def __repr__(self) -> str:
         return f"<Raters: {len(self.aspects)} aspects>"
-
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.markdown()
 
     def _of_raters(self) -> Iterator[list[list[str]]]:
         """Each rater, where there are several and they are persons."""

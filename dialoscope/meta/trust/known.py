@@ -11,75 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import short
+from dialoscope.coefficients import bracketed
 from dialoscope.errors import DialoscopeError
+from dialoscope.meta.trust import table
+from dialoscope.meta.trust.family import FORMAT, VERSION, Corpus, Family, Figure
 from dialoscope.meta.trust.pooling import Mean, pooled_coefficients
+from dialoscope.results.report import Report
 from dialoscope.results.table import Trusted
 
 if TYPE_CHECKING:
     from dialoscope.metrics import Metric
 
 SHIPPED = Path(__file__).with_name("trust.json")
-FORMAT = "dialoscope trust"
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class Figure:
-    """How a metric goes with one aspect that people rated in one corpus; NaN where that is undefined."""
-
-    corpus: str
-    aspect: str
-    n: int
-    """Rated replies with a value."""
-    contexts: int
-    spearman: float
-    low: float
-    high: float
-    error: float
-    """The standard error of Fisher's z of Spearman's coefficient, over contexts drawn anew."""
-    pearson: float
-    pearson_low: float
-    pearson_high: float
-    why: str = ""
-    """Why it is undefined."""
-
-
-@dataclass(frozen=True)
-class Family:
-    """A metric with its settings, whatever was fitted to a run."""
-
-    metric: str
-    signature: str
-    higher_is_better: bool | None
-    figures: tuple[Figure, ...]
-    how: str = ""
-    """What must be known of the figures."""
-
-    @property
-    def sign(self) -> int:
-        """What a coefficient is multiplied with for more to be better."""
-        return -1 if self.higher_is_better is False else 1
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Rated replies; nothing of their texts."""
-
-    name: str
-    source: str
-    """Whom to cite."""
-    aspects: tuple[str, ...]
-    replies: int
-    contexts: int
-    data: str
-    """A hash of all of it."""
-    seed: int
-    """Of the draws."""
 
 
 @dataclass(frozen=True, repr=False)
-class Trust:
+class Trust(Report):
     """Figures for each metric, corpus and rated aspect, and what they come to."""
 
     corpora: tuple[Corpus, ...]
@@ -143,21 +90,24 @@ class Trust:
             key=lambda one: (math.isnan(means[one.signature]), -means[one.signature], one.metric),
         )
 
-    def printed(self, form: str = "text") -> str:
-        """As text, markdown, csv or json."""
-        from dialoscope.meta.trust import table as trust_table
+    def text(self) -> str:
+        """For a terminal or a mail: the most trustworthy first."""
+        return table.text(self)
 
-        return trust_table.FORMS[form](self)
+    def markdown(self) -> str:
+        """For a README or an issue."""
+        return table.markdown(self)
 
-    def __str__(self) -> str:
-        return self.printed()
+    def csv(self) -> str:
+        """One line for each metric, corpus and aspect."""
+        return table.as_csv(self)
+
+    def json(self) -> str:
+        """Everything, a figure on a line; what is shipped has this form."""
+        return table.as_json(self)
 
     def __repr__(self) -> str:
         return f"<Trust: {len(self.families)} metrics, {len(self.corpora)} corpora>"
-
-    def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
-        return self.printed("markdown")
 
 
 @cache
@@ -190,13 +140,7 @@ def told(family: Family, mean: Mean) -> str:
     corpora = "1 corpus" if mean.studies == 1 else f"{mean.studies} corpora"
     less = ", where less is better" if family.higher_is_better is False else ""
     how = f"; {family.how}" if family.how else ""
-    return f"ρ {bracketed(mean)} on {corpora}{less}{how}"
-
-
-def bracketed(mean: Mean) -> str:
-    """.42 [.35, .49]."""
-    ends = "" if math.isnan(mean.low) else f" [{short(mean.low)}, {short(mean.high)}]"
-    return short(mean.value) + ends
+    return f"ρ {bracketed(*mean[:3])} on {corpora}{less}{how}"
 
 
 def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figure

@@ -2,39 +2,41 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dialoscope.coefficients import short
-from dialoscope.meta.trust.known import FORMAT, VERSION, Family, Figure, Trust, bracketed
+from dialoscope.coefficients import bracketed, short
+from dialoscope.meta.trust.family import FORMAT, VERSION, Family, Figure
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import written
 from dialoscope.results.table import aligned, marked_down
+
+if TYPE_CHECKING:
+    from dialoscope.meta.trust.known import Trust
 
 DIGITS = 4
 """No more of them mean anything."""
 
 
-def text(trust: Trust) -> str:
+def text(trust: "Trust") -> str:
     """For a terminal or a mail: the most trustworthy first."""
-    return "\n".join([aligned(list(zip(*grid(trust), strict=True))), "", *notes(trust)])
+    return "\n".join([aligned(grid(trust)), "", *notes(trust)])
 
 
-def markdown(trust: Trust) -> str:
+def markdown(trust: "Trust") -> str:
     """For a README or an issue."""
     return "\n".join([marked_down(grid(trust)), "", *listed_in_markdown(notes(trust))])
 
 
-def as_csv(trust: Trust) -> str:
+def as_csv(trust: "Trust") -> str:
     """One line for each metric, corpus and aspect."""
     columns = ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
     rows = [{**_plain(asdict(one)), **_whose(family)} for family in trust.families for one in family.figures]
     return written.as_csv(rows, columns)
 
 
-def as_json(trust: Trust) -> str:
+def as_json(trust: "Trust") -> str:
     """Everything, a figure on a line; what is shipped has this form."""
     head = {"format": FORMAT, "version": VERSION, "made": dict(trust.made), "aspect": trust.aspect}
     families = [
@@ -48,12 +50,7 @@ def as_json(trust: Trust) -> str:
     return _with_list({**head, "corpora": list(map(asdict, trust.corpora))}, "metrics", families)
 
 
-FORMS: Mapping[str, Callable[[Trust], str]] = MappingProxyType(
-    {"text": text, "markdown": markdown, "csv": as_csv, "json": as_json}
-)
-
-
-def grid(trust: Trust) -> list[list[str]]:
+def grid(trust: "Trust") -> list[list[str]]:
     """Texts with a head row: the mean over corpora, and the coefficient on each."""
     corpora = list(trust.standing())
     places = [str(place) for place in range(1, len(corpora) + 1)]
@@ -61,15 +58,15 @@ def grid(trust: Trust) -> list[list[str]]:
     return [head, *(_row(trust, family, corpora) for family in trust.ranked())]
 
 
-def _row(trust: Trust, family: Family, corpora: Sequence[str]) -> list[str]:
+def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[str]:
     better = {True: "more", False: "less", None: "–"}[family.higher_is_better]
     mean, on = trust.mean(family), {figure.corpus: figure.spearman for figure in trust.counted(family)}
     cells = [short(on.get(name, math.nan)) for name in corpora]
     mark = " *" if family.how else ""
-    return [printable(family.metric) + mark, better, bracketed(mean), str(mean.studies), *cells]
+    return [printable(family.metric) + mark, better, bracketed(*mean[:3]), str(mean.studies), *cells]
 
 
-def notes(trust: Trust) -> list[str]:
+def notes(trust: "Trust") -> list[str]:
     """What a reader must know to read the table."""
     wanted = trust.standing()
     aspect = printable(trust.aspect)
@@ -90,7 +87,7 @@ def notes(trust: Trust) -> list[str]:
     ]
 
 
-def _summary(trust: Trust, family: Family) -> dict[str, Any]:
+def _summary(trust: "Trust", family: Family) -> dict[str, Any]:
     """The mean, and between what the corpora lie."""
     on = [figure.spearman for figure in trust.counted(family)] or [math.nan]
     return _plain({**trust.mean(family)._asdict(), "lowest": min(on), "highest": max(on)})

@@ -11,7 +11,8 @@ from dialoscope.aspects import standing
 from dialoscope.coefficients import Coefficient, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
-from dialoscope.meta.trust.known import Corpus, Family, Figure, Trust, shipped
+from dialoscope.meta.trust.family import Corpus, Family, Figure
+from dialoscope.meta.trust.known import Trust, shipped
 from dialoscope.meta.trust.pooling import fisher
 from dialoscope.printable import printable
 from dialoscope.results import Result

@@ -12,7 +12,8 @@ from scipy.stats import pearsonr, spearmanr
 import dialoscope as ds
 from dialoscope.aspects import standing
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.trust.known import SHIPPED, Family, read, shipped
+from dialoscope.meta.trust.family import Family
+from dialoscope.meta.trust.known import SHIPPED, read, shipped
 from dialoscope.meta.trust.pooling import pooled_coefficients
 from dialoscope.meta.trust.trust import FITTED, Judged, Scored, measured, trust
 from dialoscope.metrics import metric_class, metric_names
