@@ -1,6 +1,6 @@
 """Ratings on 0 to 1, as papers have them, so that aspects and corpora can be laid side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,18 +16,26 @@ WAYS = ("scale", "rater")
 Scales = Mapping[str, tuple[float, float]]
 
 
-def normalised(ratings: Ratings, by: str = "scale", scales: Scales | None = None) -> Ratings:
+def normalised(
+    ratings: Ratings, by: str = "scale", scales: Scales | None = None, aspects: Sequence[str] | None = None
+) -> Ratings:
     """The same ratings on 0 to 1: by the aspect's scale, or by the range that each rater used.
 
-    A scale that is not told is the first usual one that holds all ratings of the aspect.
+    A scale that is not told is the first usual one that holds all ratings of the aspect. Where aspects are
+    named, the others lose their values.
     """
     if by not in WAYS:
         raise DialoscopeError(f"Ratings can be normalised by scale or by rater, not by '{printable(by)}'.")
+    if scales and by == "rater":
+        raise DialoscopeError("Ratings put on 0 to 1 by rater have no scale; leave out --scale (scales=).")
     told = {ratings.named(aspect): ends for aspect, ends in (scales or {}).items()}
     value, notes = np.full(len(ratings), np.nan), []
-    for aspect in ratings.aspects:
+    for aspect in ratings.aspects if aspects is None else aspects:
         said = ratings.of_aspect(aspect)
-        rows = np.flatnonzero((np.array(ratings.aspect, dtype=object) == aspect) & ~np.isnan(ratings.value))
+        if not len(said.value):
+            continue
+        of = np.array(ratings.aspect, dtype=object) == aspect
+        rows = np.flatnonzero(of & np.isfinite(ratings.value))
         if by == "rater":
             value[rows], note = _by_rater(said), _silent(aspect, said)
         else:
@@ -40,13 +48,14 @@ def normalised(ratings: Ratings, by: str = "scale", scales: Scales | None = None
 
 
 def _scale(aspect: str, values: Floats, told: tuple[float, float] | None) -> tuple[float, float]:
-    low, high = (float(end) for end in (values.min(initial=np.inf), values.max(initial=-np.inf)))
+    low, high = float(values.min()), float(values.max())
     found = told or usual_scale(low, high)
     if found is None or not found[0] <= low <= high <= found[1] > found[0]:
         off = f"off its scale of {found[0]:g} to {found[1]:g}" if found else "on no usual scale"
+        least, most = (np.format_float_positional(end, trim="-") for end in (low, high))
         raise DialoscopeError(
-            f"Ratings of '{printable(aspect)}' run from {low:g} to {high:g}, {off}; say what the scale is: "
-            f"--scale {printable(aspect)}={low:g}-{high:g} (scales=)."
+            f"Ratings of '{printable(aspect)}' run from {least} to {most}, {off}; say what the scale is: "
+            f"--scale {printable(aspect)}={least}-{most} (scales=)."
         )
     return found
 

@@ -138,7 +138,7 @@ def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
         return nothing, nothing
     n, k, rows, columns, residual = panel
     if rows == 0:
-        nothing = Estimate.undefined(LEVEL, n)
+        nothing = Estimate.undefined(LEVEL if columns or residual else SAME, n)
         return nothing, nothing
     spread = rows + (k - 1) * residual + k * (columns - residual) / n
     single = (rows - residual) / spread

@@ -20,10 +20,10 @@ from dialoscope.results.ratings import Judgements
 from dialoscope.results.resampling import Draws
 from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.results.scaling import normalised
-from dialoscope.tally import Ints
+from dialoscope.tally import Floats, Ints
 
-_LARGEST = 1e100
-"""The square of a larger rating is no number."""
+_LARGEST = 1e50
+"""The fourth power of a larger rating is no number, and that of one as small is 0."""
 
 
 def raters(
@@ -55,14 +55,16 @@ def raters(
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     if system is not None:
         said = said.of_replies(result.rows(system))
-    if normalise is not None or scales:
-        said = normalised(said, normalise or "scale", scales)
     wanted = _wanted(said, aspect)
+    if normalise is not None or scales:
+        said = normalised(said, normalise or "scale", scales, wanted)
+    valued = _valued(said, wanted)
     seed = result.provenance.seed if seed is None else seed
     how = Resampling(Clusters.of(result.replies.item, seed), Draws(draws, seed), confidence)
-    means = {name: said.means(name, len(result.replies)) for name in wanted}
-    found = tuple(_aspect(said, name, result.replies.system, confidence) for name in wanted)
-    return Raters(found, pairs(means, how), said.notes, confidence, how.draws)
+    means = {name: said.means(name, len(result.replies)) for name in valued}
+    found = tuple(_aspect(said, name, result.replies.system, confidence) for name in valued)
+    silent = [_silent(name) for name in wanted if name not in valued]
+    return Raters(found, pairs(means, how), (*said.notes, *silent), confidence, how.draws)
 
 
 def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
@@ -72,13 +74,32 @@ def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(map(said.named, names)))
 
 
+def _valued(said: Ratings, names: Sequence[str]) -> list[str]:
+    """Those of them that somebody gave a value."""
+    found = [name for name in names if len(said.of_aspect(name).value)]
+    if not found:
+        raise DialoscopeError(_silent(names[0]))
+    return found
+
+
+def _silent(name: str) -> str:
+    return f"Of '{printable(name)}' there are ratings, but none with a value."
+
+
+def _check_sizes(name: str, values: Floats) -> None:
+    """Refuse what cannot be reckoned with, and is no rating either."""
+    most, spread = float(np.abs(values).max()), float(np.ptp(values))
+    if most > _LARGEST:
+        raise DialoscopeError(f"A rating of '{printable(name)}' is {most:g}, which is none; correct it.")
+    if 0 < spread < 1 / _LARGEST:
+        raise DialoscopeError(
+            f"Ratings of '{printable(name)}' differ by {spread:g} at most, which is nothing; correct them."
+        )
+
+
 def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspect:
     given = said.of_aspect(name)
-    if not len(given.value):
-        raise DialoscopeError(f"Of '{printable(name)}' there are ratings, but none with a value.")
-    if np.abs(given.value).max() > _LARGEST:
-        most = np.abs(given.value).max()
-        raise DialoscopeError(f"A rating of '{printable(name)}' is {most:g}, which is none; correct it.")
+    _check_sizes(name, given.value)
     each = leave_one_out(given)
     per_reply = np.bincount(given.reply)
     per_reply = per_reply[per_reply > 0]
@@ -136,7 +157,8 @@ def _summary(name: str, each: Sequence[Alone]) -> dict[str, Estimate]:
     found = [getattr(one, name) for one in each]
     values = [one.value for one in found if not math.isnan(one.value)]
     if not values:
-        why = "of no rater it is defined" if any(one.n for one in found) else "no reply has two ratings"
+        reasons = "; ".join(dict.fromkeys(one.why for one in found))
+        why = f"of no rater ({reasons})" if any(one.n for one in found) else "no reply has two ratings"
         return {f"{name} {which}": Estimate.undefined(why) for which in ("mean", "max")}
     mean, most = sum(values) / len(values), max(values)
     return {

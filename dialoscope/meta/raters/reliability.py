@@ -56,8 +56,15 @@ def leave_one_out(said: Judgements) -> tuple[Alone, ...]:
 
 
 def _alone(rater: str, given: Floats, others: Floats) -> Alone:
-    pearson, spearman = (measure(name, given, others) for name in ("pearson", "spearman"))
+    pearson, spearman = (_in_words(measure(name, given, others)) for name in ("pearson", "spearman"))
     return Alone(rater, len(given), float(given.mean()), variance(given), pearson, spearman)
+
+
+def _in_words(found: Coefficient) -> Coefficient:
+    """With the reason in the words of this table: the first side is a rater, the second are the others."""
+    why = found.why.replace("the first side is", "the rater's are")
+    why = why.replace("the second side is", "the others' means are").replace("both sides are", "all are")
+    return found._replace(why=why.replace("of values", "of ratings by the rater and by others"))
 
 
 def variance(values: Floats) -> float:

@@ -179,10 +179,68 @@ def test_ratings_without_a_value_are_no_ratings():
         ds.raters(result, records)
 
 
-def test_a_rating_whose_square_is_no_number_is_refused():
+@pytest.mark.parametrize("normalise", [None, "scale", "rater"])
+def test_an_aspect_without_a_value_is_left_out_and_told(normalise):
+    """Also where it has none any more, because its only rater always said the same."""
+    result = run({"sense": grid(3)})
+    records = [
+        ds.Rating(name, system, aspect, rater, value)
+        for name, system, place in [("q0", "a", 1), ("q0", "b", 4), ("q1", "a", 5)]
+        for aspect, rater, value in [
+            ("sense", "ann", place),
+            ("sense", "bob", 6 - place),
+            ("wit", "ann", 3 if normalise == "rater" else None),
+        ]
+    ]
+    found = ds.raters(result, records, normalise=normalise)
+    assert [one.aspect for one in found.aspects] == ["sense"]
+    assert "Of 'wit' there are ratings, but none with a value." in found.notes()
+    with pytest.raises(ds.DialoscopeError, match="Of 'wit' there are ratings, but none with a value"):
+        ds.raters(result, records, aspect="wit", normalise=normalise)
+
+
+def test_only_the_aspects_looked_at_need_a_scale():
+    result = run({"sense": grid(3), "reach": 1000 * grid(3, seed=1)})
+    found = ds.raters(result, aspect="sense", normalise="scale")
+    assert not any("reach" in note for note in found.notes())
+    with pytest.raises(
+        ds.DialoscopeError, match="Ratings of 'reach' run from 1000 to 5000, on no usual scale"
+    ):
+        ds.raters(result, normalise="scale")
+
+
+@pytest.mark.parametrize("size", [1e49, 1e-40])
+def test_the_size_of_ratings_does_not_show_in_coefficients(size):
+    plain, other = (ds.raters(run({"sense": grid(4) * one}))["sense"].numbers for one in (1, size))
+    for name in set(plain) - {"mean", "variance", "variance within replies"}:
+        assert other[name][:3] == pytest.approx(plain[name][:3], nan_ok=True), name
+
+
+def test_ratings_of_a_size_that_is_none_are_refused():
     result = run({"sense": grid(3)})
     with pytest.raises(ds.DialoscopeError, match=r"A rating of 'sense' is 1e\+300, which is none"):
         ds.raters(result, [ds.Rating("q0", "a", "sense", "ann", -1e300)])
+    with pytest.raises(ds.DialoscopeError, match=r"A rating of 'sense' is 5e\+99, which is none"):
+        ds.raters(run({"sense": grid(3) * 1e99}))
+    with pytest.raises(ds.DialoscopeError, match=r"Ratings of 'sense' differ by 4e-300 at most"):
+        ds.raters(run({"sense": grid(3) * 1e-300}))
+
+
+def test_what_is_undefined_of_all_raters_says_why():
+    same = ds.raters(run({"sense": np.full((REPLIES, 2), 3.0)}))["sense"]
+    assert same.numbers["pearson mean"].why == "of no rater (all are the same everywhere)"
+    assert same.numbers["ICC(2,1)"].why == "all ratings are the same"
+    apart = ds.raters(run({"sense": np.tile([1.0, 2.0], (REPLIES, 1))}))["sense"]
+    assert apart.numbers["ICC(2,1)"].why.startswith("the mean ratings of replies differ less")
+    few = ds.raters(run({"sense": np.vstack([[[1, 2], [3, 5]], np.full((REPLIES - 2, 2), np.nan)])}))["sense"]
+    assert few.numbers["spearman max"].why == (
+        "of no rater (2 pairs of ratings by the rater and by others, and 3 are needed)"
+    )
+    one_sided = ds.raters(run({"sense": np.column_stack([np.arange(REPLIES), np.ones(REPLIES)])}))["sense"]
+    assert [one.pearson.why for one in one_sided.each] == [
+        "the others' means are the same everywhere",
+        "the rater's are the same everywhere",
+    ]
 
 
 def test_ratings_are_normalised_by_the_scale(odd):
@@ -217,6 +275,11 @@ def test_a_scale_that_does_not_hold_the_ratings_is_refused(odd):
         ds.raters(odd, scales={"x": (1, 3)})
     with pytest.raises(ds.DialoscopeError, match="by scale or by rater, not by 'hand'"):
         ds.raters(odd, normalise="hand")
+    with pytest.raises(ds.DialoscopeError, match="by rater have no scale; leave out --scale"):
+        ds.raters(odd, normalise="rater", scales={"sense": (1, 5)})
+    long = run({"sense": grid(2) + 1_234_567_890})
+    with pytest.raises(ds.DialoscopeError, match=r"--scale sense=1234567891-1234567895"):
+        ds.raters(long, normalise="scale")
     far = run({"sense": grid(2) - 1000})
     with pytest.raises(ds.DialoscopeError, match=r"run from -\d+ to -\d+, on no usual scale"):
         ds.raters(far, normalise="scale")

@@ -237,7 +237,7 @@ def test_what_cannot_be_said_is_undefined_and_says_why():
         assert alpha(same, level).why == "all ratings are the same"
         assert alpha(once, level).why == "no reply has two ratings"
     assert one_way(same)[0].why == "all ratings are the same"
-    assert two_way(same)[1].why == "the mean ratings of replies differ less than chance would have it"
+    assert two_way(same)[1].why == "all ratings are the same"
     assert one_way(once)[1].why == ceiling(once).why == ONE_EACH
     assert one_way(judged([[1.0, 2.0]]))[0].why == "fewer than two replies were rated"
     noise = judged([[1, 5], [5, 1], [3, 3]])
