@@ -1,7 +1,5 @@
 """A table of systems and metrics, in the forms people paste it into."""
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +9,7 @@ from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import plain_in_markdown, printable
+from dialoscope.results.written import as_csv
 
 
 class Trusted(NamedTuple):
@@ -112,12 +111,8 @@ class Table:
 
     def csv(self) -> str:
         """One line for each system and metric."""
-        out = io.StringIO()
-        names = self._shown()
-        writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: _blank(value) for name, value in row.items()} for row in self.rows())
-        return out.getvalue().rstrip("\n")
+        rows = [{name: _blank(value) for name, value in row.items()} for row in self.rows()]
+        return as_csv(rows, self._shown())
 
     def json(self) -> str:
         """A list of objects, undefined as null."""

@@ -10,16 +10,21 @@ from typing import Any
 
 def as_csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     """A line for each record, nothing where a value is undefined."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _or_none(value) for name, value in row.items()} for row in rows)
-    return out.getvalue().rstrip("\n")
+    lines = [columns, *([_or_none(row[name]) for name in columns] for row in rows)]
+    return "\n".join(map(_csv_line, lines))
 
 
 def as_json(content: Sequence[object] | Mapping[str, object]) -> str:
     """Records, or all that there is, undefined as null."""
     return json.dumps(_plain(content), ensure_ascii=False, indent=1)
+
+
+def _csv_line(values: Sequence[object]) -> str:
+    out = io.StringIO()
+    csv.writer(out).writerow(
+        values
+    )  # what quotes a carriage return, too, is that it ends this writer's lines
+    return out.getvalue().removesuffix("\r\n")
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
