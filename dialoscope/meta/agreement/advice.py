@@ -9,8 +9,9 @@ import numpy as np
 
 from dialoscope.coefficients import short
 from dialoscope.meta.agreement.clustering import Cluster
-from dialoscope.meta.agreement.matrix import Estimate, Matrix
+from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.agreement.view import Group
+from dialoscope.meta.estimate import Estimate
 from dialoscope.printable import printable
 
 SAME = 0.9

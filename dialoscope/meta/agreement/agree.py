@@ -13,10 +13,11 @@ from dialoscope.coefficients import FEWEST, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.agreement.advice import Evidence, advice
 from dialoscope.meta.agreement.agreement import About, Agreement, LeftOut, Settings
-from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.agreement.view import View
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column, columns, of_systems_alone
+from dialoscope.meta.estimate import UNKNOWN, Estimate
 from dialoscope.meta.trust.known import shipped
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
@@ -289,7 +290,8 @@ def _evidence(
 
 def _turned(of: Estimate, sign: float) -> Estimate:
     """How a metric follows people, turned over where lower is better."""
-    return Estimate(of.value * sign, *sorted([of.low * sign, of.high * sign]))
+    low, high = sorted([of.low * sign, of.high * sign])
+    return of._replace(value=of.value * sign, low=low, high=high)
 
 
 def _within(view: View | None, metrics: Sequence[str]) -> float:

@@ -9,8 +9,8 @@ from typing import Any
 from dialoscope.coefficients import short
 from dialoscope.meta.agreement.advice import Advice
 from dialoscope.meta.agreement.dendrogram import drawing
-from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate
 from dialoscope.meta.agreement.view import Group, View
+from dialoscope.meta.estimate import UNKNOWN, Estimate
 from dialoscope.printable import listed_in_markdown, plain_in_markdown, printable
 from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, marked_down

@@ -1,37 +1,16 @@
 """Coefficients of columns with each other, with the same in every bootstrap draw."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import bracketed
 from dialoscope.meta.bootstrap import interval
+from dialoscope.meta.estimate import UNKNOWN, Estimate
 from dialoscope.tally import Floats, Ints
 
 _NOTHING_LEFT = 1e-12
 """A column that shares all but this of its variance with what is held constant is the same thing."""
-
-
-class Estimate(NamedTuple):
-    """A coefficient and its interval; NaN where it is undefined."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return bracketed(*self)
-
-    @property
-    def numbers(self) -> dict[str, float]:
-        """By their names, for programs."""
-        return {"r": self.value, "low": self.low, "high": self.high}
-
-
-UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,9 @@ import numpy as np
 
 from dialoscope.coefficients import FEWEST
 from dialoscope.meta.agreement.clustering import Cluster, Stability, Tree, distances, stabilities, support
-from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.bootstrap import interval
+from dialoscope.meta.estimate import UNKNOWN, Estimate
 from dialoscope.tally import Floats, Ints
 
 _SHADES = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (0.2, "░"), (-0.2, "·"), (-0.6, "-"), (-1.0, "="))

@@ -7,7 +7,7 @@ import numpy as np
 
 from dialoscope.coefficients import measure
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
-from dialoscope.meta.raters.reliability import Estimate
+from dialoscope.meta.estimate import Estimate
 from dialoscope.results.resampling import Draws
 from dialoscope.tally import Floats
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.coefficients import FEWEST
-from dialoscope.meta.raters.reliability import Estimate
+from dialoscope.meta.estimate import Estimate
 from dialoscope.results.ratings import Judgements
 from dialoscope.results.resampling import UNKNOWN, Interval
 from dialoscope.results.result import CONFIDENCE

@@ -8,10 +8,11 @@ import numpy as np
 from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters
+from dialoscope.meta.estimate import Estimate
 from dialoscope.meta.raters.aspects import Resampling, pairs
 from dialoscope.meta.raters.intraclass import Noise, OneWay, ceiling, one_way, two_way
 from dialoscope.meta.raters.outliers import Outlier, outliers
-from dialoscope.meta.raters.reliability import LEVELS, Alone, Estimate, alpha, leave_one_out, variance
+from dialoscope.meta.raters.reliability import LEVELS, Alone, alpha, leave_one_out, variance
 from dialoscope.meta.raters.report import Aspect, Raters, Without
 from dialoscope.printable import printable
 from dialoscope.records import Rating

@@ -10,25 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.coefficients import Coefficient, measure, ranks
+from dialoscope.meta.estimate import Estimate
 from dialoscope.results.ratings import Judgements
 from dialoscope.tally import Floats, Ints
 
 LEVELS = ("nominal", "ordinal", "interval")
-
-
-class Estimate(NamedTuple):
-    """A number with its interval, and from how many things it is; where it is undefined (NaN), why."""
-
-    value: float
-    low: float = math.nan
-    high: float = math.nan
-    n: int = 0
-    why: str = ""
-
-    @classmethod
-    def undefined(cls, why: str, n: int = 0) -> "Estimate":
-        """Nothing, for this reason."""
-        return cls(math.nan, n=n, why=why)
 
 
 class Alone(NamedTuple):

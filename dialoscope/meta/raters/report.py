@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from dialoscope.coefficients import Coefficient
 from dialoscope.errors import DialoscopeError
+from dialoscope.meta.estimate import Estimate
 from dialoscope.meta.raters.aspects import Pair
 from dialoscope.meta.raters.outliers import Outlier
-from dialoscope.meta.raters.reliability import Alone, Estimate
+from dialoscope.meta.raters.reliability import Alone
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.report import Report
 from dialoscope.results.resampling import Draws

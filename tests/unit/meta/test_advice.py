@@ -7,8 +7,9 @@ import pytest
 
 from dialoscope.meta.agreement.advice import Evidence, advice
 from dialoscope.meta.agreement.clustering import Stability
-from dialoscope.meta.agreement.matrix import UNKNOWN, Estimate, Matrix
+from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.agreement.view import Group
+from dialoscope.meta.estimate import UNKNOWN, Estimate
 
 NAMES = ("a", "b", "c", "d")
 PEOPLE = 4
