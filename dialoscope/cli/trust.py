@@ -60,10 +60,10 @@ def trust(
 def _rows(found: "Trust") -> "list[Row]":
     from dialoscope.figures import Row
 
-    named = {
-        f"{one.metric} ↓" if one.higher_is_better is False else one.metric: one for one in found.ranked()
-    }
-    return [Row(name, *found.mean(family)[:3]) for name, family in named.items()]
+    return [
+        Row(f"{one.metric} ↓" if one.higher_is_better is False else one.metric, *found.mean(one)[:3])
+        for one in found.ranked()
+    ]
 
 
 def _axis(aspect: str) -> str:

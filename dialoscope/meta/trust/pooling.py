@@ -9,6 +9,8 @@ from dialoscope.tally import Floats
 
 ROUNDS = 80
 """Of halving; far more than a double can tell apart."""
+SMALLEST = 1e-9
+"""An error of 0 would give a study all the weight."""
 NEARLY_ONE = 1 - 1e-6
 """Fisher's z of 1 would be infinite."""
 
@@ -39,6 +41,7 @@ def pooled(values: Floats, errors: Floats, confidence: float) -> Mean:
         return Mean(float(values[0]), math.nan, math.nan, math.nan, 1)
     from scipy.special import stdtrit
 
+    errors = np.maximum(errors, SMALLEST)
     between = _between(values, errors**2)
     weights = 1 / (errors**2 + between)
     mean = float(weights @ values / weights.sum())

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from dialoscope.results.table import aligned, marked_down
 if TYPE_CHECKING:
     from dialoscope.meta.trust.known import Trust
 
+_SHOWN = 6
+"""Metrics that are named where many lack the same."""
 DIGITS = 4
 """No more of them mean anything."""
 
@@ -82,9 +84,31 @@ def notes(trust: "Trust") -> list[str]:
         "be below 0.",
         f"Corpora, and what stands for {aspect}: {'; '.join(numbered) or 'none'}."
         + (f" Without such ratings: {', '.join(others)}." if others else ""),
+        *_gaps(trust, list(wanted)),
         *(f"*: {printable(how)}." for how in dict.fromkeys(one.how for one in trust.families if one.how)),
         *([f"Measured on {when} with dialoscope {trust.made['dialoscope']}."] if when else []),
     ]
+
+
+def _gaps(trust: "Trust", corpora: Sequence[str]) -> Iterator[str]:
+    """Why a coefficient is missing, and of which metrics on which corpora."""
+    wanted, found = trust.standing(), dict[str, dict[str, list[str]]]()
+    for family in trust.ranked():
+        gaps: dict[str, list[str]] = {}
+        for one in family.figures:
+            if one.why and wanted.get(one.corpus) == one.aspect:
+                gaps.setdefault(one.why, []).append(str(corpora.index(one.corpus) + 1))
+        for why, places in gaps.items():
+            found.setdefault(why, {}).setdefault(", ".join(places), []).append(printable(family.metric))
+    for why, by_place in found.items():
+        told = [f"{_some(metrics)} on {places}" for places, metrics in by_place.items()]
+        yield f"No ρ of {'; '.join(told)}: {why}."
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few of them, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def _summary(trust: "Trust", family: Family) -> dict[str, Any]:

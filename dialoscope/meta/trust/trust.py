@@ -1,5 +1,6 @@
 """How far each metric can be trusted: how it goes with what people said of replies, corpus by corpus."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from dialoscope.aspects import standing
 from dialoscope.coefficients import Coefficient, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.meta.estimate import Estimate
 from dialoscope.meta.trust.family import Corpus, Family, Figure
 from dialoscope.meta.trust.known import Trust, shipped
 from dialoscope.meta.trust.pooling import fisher
@@ -153,36 +155,49 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
     found = []
     for place, scored in enumerate(one.columns):
         for other, (aspect, people) in enumerate(one.ratings.items()):
-            spearman, pearson = (measure(name, scored.values, people) for name in ("spearman", "pearson"))
             both = np.isfinite(scored.values) & np.isfinite(people)
-            low, high = ends["spearman"][:, place, other]
+            contexts = len(np.unique(one.items[both]))
+            spearman, pearson = (
+                _estimate(measure(name, scored.values, people), ends[name][:, place, other], contexts)
+                for name in ("spearman", "pearson")
+            )
+            known = math.isfinite(spearman.low)
             figure = Figure(
                 corpus=one.name,
                 aspect=aspect,
                 n=spearman.n,
-                contexts=len(np.unique(one.items[both])),
+                contexts=contexts,
                 spearman=spearman.value,
-                low=float(low),
-                high=float(high),
-                error=float(np.nanstd(z[:, place, other], ddof=1)) if np.isfinite(low) else float("nan"),
+                low=spearman.low,
+                high=spearman.high,
+                error=float(np.nanstd(z[:, place, other], ddof=1)) if known else math.nan,
                 pearson=pearson.value,
-                pearson_low=float(ends["pearson"][0, place, other]),
-                pearson_high=float(ends["pearson"][1, place, other]),
-                why=_why(spearman, known=bool(np.isfinite(low))),
+                pearson_low=pearson.low,
+                pearson_high=pearson.high,
+                why=spearman.why,
             )
             found.append((scored, figure))
     return found
 
 
-def _why(found: Coefficient, *, known: bool) -> str:
+def _estimate(found: Coefficient, ends: Floats, contexts: int) -> Estimate:
+    """A coefficient with the interval that was drawn, where there can be one."""
+    if found.why:
+        return Estimate.undefined(_why(found), found.n)
+    if contexts < 2:
+        return Estimate(found.value, n=found.n, why="a single context has no interval")
+    if math.isnan(ends[0]):
+        why = "so many values are the same that it has no interval"
+        return Estimate(found.value, n=found.n, why=why)
+    return Estimate(found.value, float(ends[0]), float(ends[1]), found.n)
+
+
+def _why(found: Coefficient) -> str:
     """In the words of this table: the first side is the metric, the second people."""
     if found.n == 0:
         return "no rated reply has a value"
-    if not found.why and not known:
-        return "so many values are the same that it has no interval"
-    return found.why.replace("the first side is", "all values are").replace(
-        "the second side is", "all ratings are"
-    )
+    why = found.why.replace("both sides are", "all values and all ratings are")
+    return why.replace("the first side is", "all values are").replace("the second side is", "all ratings are")
 
 
 def _title(result: Result) -> str:

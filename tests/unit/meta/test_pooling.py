@@ -47,6 +47,12 @@ def test_coefficients_stay_coefficients():
     assert np.isfinite(fisher(np.array([-1.0, 1.0]))).all()
 
 
+def test_a_study_that_leaves_nothing_to_chance_is_no_trouble():
+    found = pooled_coefficients(np.array([1.0, 1.0]), np.zeros(2), 0.95)
+    assert found[:3] == pytest.approx((1, 1, 1), abs=1e-5)
+    assert np.isfinite(pooled_coefficients(np.array([1.0, 0.2]), np.array([0, 0.1]), 0.95)[:4]).all()
+
+
 def test_the_order_of_studies_does_not_show():
     rng = np.random.default_rng(1)
     values, errors = rng.normal(0.2, 0.3, 9), rng.uniform(0.05, 0.2, 9)

@@ -157,18 +157,36 @@ def test_undefined_is_told_and_counts_nowhere():
     few = made([1, 2, *[NAN] * 7], np.arange(9.0), name="c", data="sha256:2")
     liked = made(np.arange(9.0), np.ones(9), name="d", data="sha256:3")
     rare = made([0] * 8 + [1], np.arange(9.0), name="e", data="sha256:4")
-    found = measured([nothing, same, few, liked, rare], draws=100)
+    both = made(np.ones(9), np.ones(9), name="f", data="sha256:5")
+    alone = made(np.arange(9.0) % 5, np.arange(9.0), np.zeros(9, int), name="g", data="sha256:6")
+    found = measured([nothing, same, few, liked, rare, both, alone], draws=100)
     assert [one.why for one in found.families[0].figures] == [
         "no rated reply has a value",
         "all values are the same everywhere",
         "2 pairs of values, and 3 are needed",
         "all ratings are the same everywhere",
         "so many values are the same that it has no interval",
+        "all values and all ratings are the same everywhere",
+        "a single context has no interval",
     ]
     assert found.mean(found.families[0]).studies == 0
-    assert found.printed().splitlines()[2].split() == ["m", "more", "–", "0", "–", "–", "–", "–", "–"]
-    told = [one["spearman"] for one in json.loads(found.printed("json"))["metrics"][0]["figures"]]
-    assert told == [None, None, None, None, pytest.approx(0.5477)]
+    assert found.printed().splitlines()[2].split() == ["m", "more", "–", "0", *"–––––––"]
+    assert "No ρ of m on 3: 2 pairs of values, and 3 are needed." in found.printed().splitlines()
+    told = json.loads(found.printed("json"))["metrics"][0]["figures"]
+    assert [one["spearman"] for one in told] == [
+        *[None] * 4,
+        pytest.approx(0.5477),
+        None,
+        pytest.approx(0.3390),
+    ]
+    ends = ("low", "high", "error", "pearson_low", "pearson_high")
+    assert {one[end] for one in told if one["corpus"] != "e" for end in ends} == {None}
+
+
+def test_what_many_metrics_lack_is_told_in_few_words():
+    columns = tuple(Scored(f"m{place}", f"m{place}|v:1", True, np.full(9, NAN)) for place in range(9))
+    found = measured([dataclasses.replace(made(np.ones(9), np.arange(9.0)), columns=columns)], draws=100)
+    assert "No ρ of m0, m1, m2, m3, m4, m5 and 3 more on 1: no rated reply has a value." in found.printed()
 
 
 def test_replies_to_one_context_are_drawn_together():
