@@ -85,6 +85,13 @@ def ranks(x: Floats) -> Floats:
     return middles[kind]
 
 
+def levelled(values: Floats) -> Floats:
+    """Without the last digits, in which equal means differ that were added up in another order."""
+    size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    levelled: Floats = np.round(values / size, 12) * size
+    return levelled
+
+
 def order_agreement(x: Floats, y: Floats) -> float:
     """Pairs in the same order on both sides, less the pairs in opposite orders."""
     from scipy.stats import kendalltau

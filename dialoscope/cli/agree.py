@@ -17,8 +17,8 @@ from dialoscope.cli.options import (
     Run,
     ScoreFiles,
     SeedOfRun,
+    Whose,
 )
-from dialoscope.cli.raters import Whose
 
 Coefficient = Annotated[str, typer.Option(metavar="pearson|spearman", help="How agreement is measured.")]
 Length = Annotated[

@@ -87,7 +87,6 @@ def compare(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if plot is not None:
         figures.ready(plot)
-    said = dialoscope.read_ratings(*ratings, columns=options.columns(map)) if ratings else None
     found = dialoscope.compare(
         dialoscope.Result.load(run),
         *systems,
@@ -99,7 +98,7 @@ def compare(
         confidence=confidence,
         draws=draws,
         seed=seed,
-        ratings=said,
+        ratings=options.ratings(ratings, map),
     )
     screen.show(found.printed(form, signatures=signatures))
     if plot is not None:

@@ -9,6 +9,7 @@ from dialoscope.cli.options import (
     AsCsv,
     AsJson,
     AsMarkdown,
+    Aspects,
     Confidence,
     Draws,
     Map,
@@ -21,7 +22,6 @@ from dialoscope.cli.options import (
 )
 from dialoscope.progress import bar
 
-Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
 Levels = Annotated[list[str], typer.Option("--level", help="reply or system; both if none is named.")]
 Groups = Annotated[
     list[str],

@@ -68,8 +68,15 @@ Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved 
 RatingFiles = Annotated[
     list[str],
     typer.Option(
-        "--ratings", metavar="FILE", help="What people said of the replies, joined to them by id; repeatable."
+        "--ratings",
+        metavar="FILE",
+        help="What people said of the replies, joined to them by id, in place of the ratings in the run; "
+        "repeatable.",
     ),
+]
+Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
+Whose = Annotated[
+    str | None, typer.Option("--system", help="Whose replies to look at; everybody's if not named.")
 ]
 ScoreFiles = Annotated[
     list[str],
@@ -119,11 +126,13 @@ def source(files: Sequence[str], replies_of: Sequence[str], map_of: Sequence[str
     return dialoscope.read(*files, replies=replies(replies_of), columns=columns(map_of), **how)
 
 
-def ratings(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Rating, ...] | None":
+def ratings(
+    files: Sequence[str], map_of: Sequence[str], form: str | None = None
+) -> "tuple[Rating, ...] | None":
     """What people said in files of their own; nothing where none is named."""
     import dialoscope
 
-    return dialoscope.read_ratings(*files, columns=columns(map_of)) if files else None
+    return dialoscope.read_ratings(*files, columns=columns(map_of), format=form) if files else None
 
 
 def scores(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Score, ...] | None":

@@ -5,21 +5,21 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Format, Map, Run, SeedOfRun
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsMarkdown,
+    Aspects,
+    Confidence,
+    Draws,
+    Format,
+    Map,
+    RatingFiles,
+    Run,
+    SeedOfRun,
+    Whose,
+)
 
-RatingsFiles = Annotated[
-    list[str],
-    typer.Option(
-        "--ratings",
-        metavar="FILE",
-        help="What people said of the replies, joined to them by id, in place of the ratings in the run; "
-        "several files are taken together.",
-    ),
-]
-Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
-Whose = Annotated[
-    str | None, typer.Option("--system", help="Whose replies to look at; everybody's if not named.")
-]
 Normalise = Annotated[
     str | None,
     typer.Option(metavar="scale|rater", help="Put ratings on 0 to 1, by the scale or by each rater's range."),
@@ -34,7 +34,7 @@ Scale = Annotated[
 
 def raters(
     run: Run,
-    ratings: RatingsFiles = [],
+    ratings: RatingFiles = [],
     map: Map = [],
     format: Format = None,
     aspect: Aspects = [],
@@ -52,12 +52,10 @@ def raters(
     import dialoscope
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    scales, columns = options.scales(scale), options.columns(map)
-    result = dialoscope.Result.load(run)
-    said = dialoscope.read_ratings(*ratings, columns=columns, format=format) if ratings else None
+    scales = options.scales(scale)
     found = dialoscope.raters(
-        result,
-        said,
+        dialoscope.Result.load(run),
+        options.ratings(ratings, map, format),
         aspect=aspect or None,
         system=system,
         normalise=normalise,

@@ -23,7 +23,7 @@ from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
 from dialoscope.results.resampling import Draws
-from dialoscope.results.result import CONFIDENCE, DRAWS
+from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.results.scores import Scores
 from dialoscope.tally import Floats, Ints
 
@@ -69,7 +69,8 @@ def agree(
         confidence: How much an interval should hold.
         seed: Of the draws; that of the run where none is given.
     """
-    _check(coefficient, cut, draws, confidence)
+    check_chance(confidence, draws)
+    _check(coefficient, cut)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     rows = np.arange(len(result.replies)) if system is None else result.rows(system)
@@ -137,15 +138,13 @@ def _agreement(
     )
 
 
-def _check(coefficient: str, cut: float, draws: int, confidence: float) -> None:
+def _check(coefficient: str, cut: float) -> None:
     if coefficient not in COEFFICIENTS:
         raise DialoscopeError(
             f"The coefficient is '{printable(coefficient)}'; it must be one of: {', '.join(COEFFICIENTS)}."
         )
     if not 0 <= cut <= 2:
         raise DialoscopeError(f"The cut is {cut:g}; it must be a distance 1 - r, from 0 to 2.")
-    if draws < 1 or not 0 < confidence < 1:
-        raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")
 
 
 def _kept(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list[Column], list[LeftOut]]:

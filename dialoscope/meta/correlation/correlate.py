@@ -16,7 +16,7 @@ from dialoscope.meta.significance import holm
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
-from dialoscope.results.result import CONFIDENCE, DRAWS
+from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.results.scores import Scores
 from dialoscope.tally import Floats
 
@@ -64,7 +64,8 @@ def correlate(
     """
     kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
     names = _chosen(coefficients, NAMES, "coefficient")
-    _check(confidence, draws, permutations, fewest)
+    check_chance(confidence, draws)
+    _check(permutations, fewest)
     times = _permutations(len(result.replies)) if permutations is None else permutations
     chance = Chance(draws, times, result.provenance.seed if seed is None else seed)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
@@ -173,8 +174,6 @@ def _permutations(replies: int) -> int:
     return int(np.clip(5_000_000 // max(replies, 1), PERMUTATIONS[0], PERMUTATIONS[-1]))
 
 
-def _check(confidence: float, draws: int, permutations: int | None, fewest: int) -> None:
-    if not 0 < confidence < 1 or draws < 1:
-        raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")
+def _check(permutations: int | None, fewest: int) -> None:
     if (permutations is not None and permutations < 1) or fewest < 2:
         raise DialoscopeError("permutations must be at least 1, and fewest at least 2.")

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialoscope.coefficients import levelled
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters
 from dialoscope.meta.columns import Column, columns, of_systems_alone
-from dialoscope.meta.raters.reliability import levelled
 from dialoscope.results import Ratings, Result
 from dialoscope.results.redrawn import drawn_scores
 from dialoscope.results.resampling import MOST_BLOCKS, Draws

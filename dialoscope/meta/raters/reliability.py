@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, measure, ranks
+from dialoscope.coefficients import Coefficient, levelled, measure, ranks
 from dialoscope.meta.estimate import Estimate
 from dialoscope.results.ratings import Judgements
 from dialoscope.tally import Floats, Ints
@@ -64,13 +64,6 @@ def _rows_of_each(codes: Ints, count: int) -> Iterator[Ints]:
     """The rows of each rater."""
     order = np.argsort(codes, kind="stable")
     yield from np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
-
-
-def levelled(values: Floats) -> Floats:
-    """Without the last digits, in which equal means differ that were added up in another order."""
-    size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    levelled: Floats = np.round(values / size, 12) * size
-    return levelled
 
 
 def alpha(said: Judgements, level: str) -> Estimate:
