@@ -1,11 +1,12 @@
 """How the rated aspects go together: correlations of the mean ratings that replies got."""
 
+import math
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import measure
+from dialoscope.coefficients import Coefficient, measure
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
 from dialoscope.results.resampling import Draws
@@ -42,11 +43,25 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
     }
     found = []
     for (i, first), (j, second) in combinations(enumerate(means), 2):
-        x, y = columns[:, i], columns[:, j]
-        found.append(Pair(first, second, *(_estimate(name, x, y, ends[name][:, i, j]) for name in ends)))
+        rows = ~np.isnan(columns[:, [i, j]]).any(axis=1)
+        x, y = columns[rows, i], columns[rows, j]
+        alone = len(np.unique(how.clusters.block[rows])) < 2
+        found.append(
+            Pair(
+                first,
+                second,
+                *(_estimate(measure(name, x, y), ends[name][:, i, j], alone=alone) for name in COEFFICIENTS),
+            )
+        )
     return tuple(found)
 
 
-def _estimate(name: str, x: Floats, y: Floats, ends: Floats) -> Estimate:
-    value, n, why = measure(name, x, y)
-    return Estimate.undefined(why, n) if why else Estimate(value, float(ends[0]), float(ends[1]), n)
+def _estimate(found: Coefficient, ends: Floats, *, alone: bool) -> Estimate:
+    """A coefficient with its interval; a context that is alone leaves nothing to draw from."""
+    value, n, why = found
+    if why:
+        return Estimate.undefined(why.replace("side", "aspect"), n)
+    if alone:
+        return Estimate(value, n=n, why="a single context has no interval")
+    low, high = map(float, ends)
+    return Estimate(value, low, high, n, "too many draws have no value" if math.isnan(low) else "")

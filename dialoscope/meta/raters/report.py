@@ -162,7 +162,12 @@ class Raters(Report):
         """What a reader must know to read the tables."""
         told = _by_first((note, printable(one.aspect)) for one in self.aspects for note in one.notes())
         of_aspects = [f"{', '.join(names)}: {note}." for note, names in told.items()]
-        return [*map(printable, self.about), *of_aspects, *self._legend()]
+        unknown = _by_first(
+            (one.pearson.why or one.spearman.why, printable(f"{one.first} with {one.second}"))
+            for one in self.pairs
+        )
+        of_pairs = [f"{', '.join(names)}: {why}." for why, names in unknown.items() if why]
+        return [*map(printable, self.about), *of_aspects, *of_pairs, *self._legend()]
 
     def __repr__(self) -> str:
         return f"<Raters: {len(self.aspects)} aspects>"

@@ -226,6 +226,29 @@ def test_ratings_of_a_size_that_is_none_are_refused():
         ds.raters(run({"sense": grid(3) * 1e-300}))
 
 
+def test_pairs_of_aspects_without_a_number_or_an_interval_say_why():
+    found = ds.raters(run({"sense": grid(3), "wit": np.full((REPLIES, 2), 2.0)}))
+    assert (math.isnan(found.pairs[0].pearson.value), found.pairs[0].pearson.n) == (True, REPLIES)
+    assert "sense with wit: the second aspect is the same everywhere." in found.notes()
+    result = run({"sense": grid(3)})
+    records = [
+        ds.Rating("q0", system, aspect, "ann", value)
+        for system, values in (("a", (1, 2, 4)), ("b", (2, 5, 1)))
+        for aspect, value in zip(("sense", "wit", "zest"), values, strict=True)
+    ]
+    assert "2 pairs of values, and 3 are needed." in ds.raters(result, records).text()
+    many = ds.evaluate([ds.Example(f"r{place}", "a", "so", ("hello",)) for place in range(6)], ["words"])
+    records = [
+        ds.Rating(f"r{place}", "a", aspect, "ann", value)
+        for place in range(6)
+        for aspect, value in (("sense", place), ("wit", place % 4))
+    ]
+    alone = ds.raters(many, records)
+    assert math.isnan(alone.pairs[0].spearman.low)
+    assert not math.isnan(alone.pairs[0].spearman.value)
+    assert "sense with wit: a single context has no interval." in alone.notes()
+
+
 def test_what_is_undefined_of_all_raters_says_why():
     same = ds.raters(run({"sense": np.full((REPLIES, 2), 3.0)}))["sense"]
     assert same.numbers["pearson mean"].why == "of no rater (all are the same everywhere)"
