@@ -1,0 +1,116 @@
+"""What of a run can be compared: the columns of its metrics, what people said, what is known from elsewhere."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.aspects import standing
+from dialoscope.coefficients import FEWEST
+from dialoscope.errors import DialoscopeError
+from dialoscope.meta.agreement.agreement import LeftOut
+from dialoscope.meta.columns import Column
+from dialoscope.meta.estimate import Estimate
+from dialoscope.meta.trust.known import shipped
+from dialoscope.printable import printable
+from dialoscope.results import Ratings, Result
+from dialoscope.tally import Floats, Ints
+
+LENGTH = "words"
+OVERALL = "overall"
+"""The aspect that advice goes by, or what stands for it, where it was rated; else all together."""
+
+
+class People(NamedTuple):
+    """What people said of each reply, on one scale."""
+
+    aspect: str
+    """Empty where they said nothing that varies."""
+    values: Floats
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, said: Ratings, aspect: str | None, rows: Ints, replies: int) -> "People":
+        """The rated aspect that advice goes by."""
+        overall = standing(said.aspects, OVERALL)
+        chosen = (
+            [said.named(aspect)] if aspect is not None else [overall] if overall else sorted(said.aspects)
+        )
+        rated = {one: said.means(one, replies)[rows] for one in chosen}
+        flat = [one for one, values in rated.items() if not _varies(values)]
+        notes = [
+            f"{printable(one)} is rated the same everywhere, or hardly at all, and says nothing."
+            for one in flat
+        ]
+        standardised = [
+            (values - np.nanmean(values)) / np.nanstd(values)
+            for one, values in rated.items()
+            if one not in flat
+        ]
+        told = [printable(one) for one in chosen if one not in flat]
+        aspects = f"the mean of {', '.join(told)}" if len(told) > 1 else "".join(told)
+        return cls(aspects, np.mean(standardised or [np.full(len(rows), np.nan)], axis=0), tuple(notes))
+
+
+class Given(NamedTuple):
+    """Columns that can be compared, and what else is known of the replies and of the metrics."""
+
+    columns: Sequence[Column]
+    items: Ints
+    """What each reply replies to."""
+    people: People
+    elsewhere: Mapping[str, Estimate]
+    """How metrics go with people on other replies."""
+
+
+def comparable(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list[Column], list[LeftOut]]:
+    """The columns that can be compared, by name, so that the run's order never shows; the others with why."""
+    left_out = [LeftOut(name, "a value for a system and none for a reply") for name in sorted(of_systems)]
+    kept = []
+    for column in sorted(found, key=lambda one: one.name):
+        why = _unusable(column.values)
+        if why:
+            left_out.append(LeftOut(column.name, why))
+        else:
+            kept.append(column)
+    if len(kept) < 2:
+        told = "".join(f" {printable(one.metric)} is left out ({one.why})." for one in left_out)
+        raise DialoscopeError(
+            f"Agreement is between two metrics or more, and this run has {len(kept) or 'none'} that can be "
+            f"compared.{told}"
+        )
+    return kept, left_out
+
+
+def _unusable(values: Floats) -> str:
+    """Why a column cannot be compared; empty where it can."""
+    known = values[~np.isnan(values)]
+    if len(known) < FEWEST or 2 * len(known) < len(values):
+        return f"undefined for {len(values) - len(known)} of {len(values)} replies"
+    if not _varies(values):
+        return f"{known[0]:g} for every reply"
+    return "" if np.isfinite(known).all() else "infinite for some replies"
+
+
+def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut]) -> str:
+    """The metric to hold constant; empty where there is none to hold."""
+    if name is None or name in {column.name for column in kept}:
+        return name or ""
+    why = {one.metric: one.why for one in left_out}
+    if name in why:
+        raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
+    if name == LENGTH:
+        return ""
+    known = ", ".join(printable(column.name) for column in kept)
+    raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
+
+
+def _varies(values: Floats) -> bool:
+    known = values[~np.isnan(values)]
+    return len(known) >= FEWEST and bool(known.min() < known.max())
+
+
+def known_elsewhere(result: Result) -> dict[str, Estimate]:
+    """How the run's metrics go with people on other replies, as far as that was measured."""
+    known = {result.label(one): shipped().of(one) for one in result.metrics if one.of_replies}
+    return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}
