@@ -10,6 +10,7 @@ from dialoscope.data.beside import needed_name, optional_name, read_beside, read
 from dialoscope.data.cells import Cells, read_name
 from dialoscope.data.names import BESIDE_COLUMNS, RATING_COLUMNS, Names, listed
 from dialoscope.data.problems import BadRow
+from dialoscope.data.ratings import check_size
 from dialoscope.data.ratings import read_ratings as ratings_of_reply
 from dialoscope.records import Rating
 
@@ -78,7 +79,8 @@ class _Shapes:
         if not rater:
             self.unnamed[*reply, aspect] += 1
             rater = str(self.unnamed[*reply, aspect])
-        return Rating(*reply, aspect, rater, read_number(cells[names.rating], "`rating`"))
+        rating = read_number(cells[names.rating], "`rating`")
+        return Rating(*reply, aspect, rater, None if rating is None else check_size(rating, "`rating`"))
 
     def _rater(self, cells: Cells) -> str:
         if self.names.rater not in cells:

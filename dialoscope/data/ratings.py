@@ -7,6 +7,8 @@ from dialoscope.data.cells import kind, read_text
 from dialoscope.data.problems import BadRow
 from dialoscope.records import Rating
 
+LARGEST = 1e50
+
 
 def read_ratings(value: object, reply: str, system: str) -> tuple[Rating, ...]:
     """The ratings of one reply, out of `{aspect: number, list or object of raters}`."""
@@ -17,6 +19,15 @@ def read_ratings(value: object, reply: str, system: str) -> tuple[Rating, ...]:
         for aspect, given in value.items()
         for rater, score in _by_rater(read_text(aspect, "an aspect in `ratings`"), given)
     )
+
+
+def check_size(rating: float, label: str) -> float:
+    """The rating, unless it is of a size that nobody can mean, and whose powers are no numbers."""
+    if abs(rating) > LARGEST:
+        raise BadRow(
+            f"{label} is {rating:g}, which no scale has; correct it, or write null where there is none"
+        )
+    return rating
 
 
 def _by_rater(aspect: str, given: object) -> Iterable[tuple[str, object]]:
@@ -35,7 +46,7 @@ def _number(score: object, aspect: str) -> float | None:
         except OverflowError:
             number = math.inf
         if math.isfinite(number):
-            return number
+            return check_size(number, f"a rating of {aspect!r}")
         raise BadRow(f"a rating of {aspect!r} is no finite number; write null where a rater gave none")
     if score is None:
         return None

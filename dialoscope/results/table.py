@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ from unicodedata import combining, east_asian_width
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import plain_in_markdown, printable
 from dialoscope.results.written import as_csv
+
+_PIPE = re.compile(r"(\\*)\|")
+"""A pipe ends a cell unless a backslash stands before it, which must not be one that is escaped itself."""
 
 
 class Trusted(NamedTuple):
@@ -215,7 +219,7 @@ def aligned(grid: Sequence[Sequence[str]]) -> str:
 
 def marked_down(grid: Sequence[Sequence[str]]) -> str:
     """Rows of texts, the first a head, as a table in Markdown."""
-    cells = [[plain_in_markdown(word).replace("|", "\\|") for word in row] for row in grid]
+    cells = [[_PIPE.sub(r"\1\1\|", plain_in_markdown(word)) for word in row] for row in grid]
     rows = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([rows[0], "|---" * len(grid[0]) + "|", *rows[1:]])
 

@@ -10,7 +10,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import resampling, store
-from dialoscope.results.table import number
+from dialoscope.results.table import marked_down, number
 
 
 @pytest.fixture(scope="module")
@@ -324,6 +324,15 @@ def test_numbers_have_enough_digits(value, text):
 def test_printable_text_stays_and_the_rest_is_escaped():
     assert printable("naïve 你好 😀") == "naïve 你好 😀"
     assert printable("a\x1b[31m\x07\u202e\r\n") == "a\\x1b[31m\\x07\\u202e\\r\\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("a|b", r"a\|b"), (r"a\|b", r"a\\\|b"), (r"a\\|b", r"a\\\\\|b"), (r"a\b", r"a\b")],
+)
+def test_a_pipe_in_a_name_never_ends_a_cell(name, cell):
+    """The backslash that was there is escaped itself, or it would escape ours."""
+    assert marked_down([["x", "y"], [name, "1"]]).splitlines()[2] == f"| {cell} | 1 |"
 
 
 def test_markdown_makes_neither_tags_nor_links_of_what_systems_are_called():

@@ -47,6 +47,10 @@ GOOD = {"id": "good", "response": "fine"}
         ({"response": "x", "ratings": {"tone": float("nan")}}, "a rating of 'tone' is no finite number"),
         ({"response": "x", "ratings": {"tone": float("inf")}}, "a rating of 'tone' is no finite number"),
         ({"response": "x", "ratings": {"tone": 10**400}}, "a rating of 'tone' is no finite number"),
+        (
+            {"response": "x", "ratings": {"tone": -(10**60)}},
+            r"a rating of 'tone' is -1e\+60, which no scale has",
+        ),
         ({"response": "\ud800 x"}, r"`response` holds a lone surrogate \(\\ud800 at character 1\)"),
         ({"response": "x", "context": ["a", "b\udfff"]}, "item 2 of `context` holds a lone surrogate"),
         ({"id": "\ud800", "response": "x"}, "`id` holds a lone surrogate"),

@@ -91,6 +91,7 @@ def test_raters_without_names_are_counted_for_each_reply(file):
         pytest.param([{"id": "a", "aspect": "x", "rating": "good"}], "`rating` is 'good' where", id="word"),
         pytest.param([{"id": "a", "aspect": "x", "rating": True}], "true or false where", id="truth"),
         pytest.param('{"id": "a", "aspect": "x", "rating": NaN}', "no finite number", id="nan"),
+        pytest.param([{"id": "a", "aspect": "x", "rating": 1e300}], "1e+300, which no scale has", id="huge"),
         pytest.param([{"aspect": "x", "rating": 1}], "no column `id` among aspect, rating", id="no id"),
         pytest.param([{"id": "a", "rating": 1}], "--map aspect=COLUMN", id="no aspect"),
         pytest.param([{"id": "a", "aspect": "x", "value": 1}], "--map rating=COLUMN", id="no rating"),
