@@ -1,4 +1,4 @@
-"""What of a run can be compared: the columns of its metrics, what people said, what is known from elsewhere."""
+"""What is compared: the columns of metrics, what people said of the replies, what is known from elsewhere."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple

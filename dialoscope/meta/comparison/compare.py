@@ -9,24 +9,15 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.comparison.comparisons import POWER, Comparisons, Contrast
+from dialoscope.meta.comparison.comparisons import Comparisons
+from dialoscope.meta.comparison.contrast import Answered, Contrast, contrast, corrected
 from dialoscope.meta.comparison.gate import Gate, Verdict, judged
 from dialoscope.meta.comparison.ordering import Ordering, ordering
 from dialoscope.meta.comparison.pairs import Pair, Plan, plan
-from dialoscope.meta.significance import holm
 from dialoscope.printable import printable
 from dialoscope.records import Rating
 from dialoscope.results import Ratings, Result
-from dialoscope.results.differences import (
-    RATED,
-    SAME,
-    Both,
-    Difference,
-    Effect,
-    Measure,
-    differences,
-    measures,
-)
+from dialoscope.results.differences import RATED, Both, Measure, differences, measures
 from dialoscope.results.resampling import Draws
 from dialoscope.results.result import CONFIDENCE, DRAWS
 from dialoscope.results.uncertainty import Side
@@ -147,7 +138,7 @@ def _comparisons(
     run: Result, planned: Plan, chosen: Mapping[str, Measure], how: _How, said: Sequence[str]
 ) -> Comparisons:
     found = [_compared(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
-    contrasts = _corrected(_by_turns([one.contrasts for one in found]), how.confidence)
+    contrasts = corrected(_by_turns([one.contrasts for one in found]), how.confidence)
     if not any(one.contexts for one in contrasts):
         raise DialoscopeError(_nothing_shared(run, planned.pairs[0]))
     return Comparisons(
@@ -174,10 +165,11 @@ def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> 
     """One pair at a time, so that the draws of the others need not be kept."""
     both = Both.of(*(Side.of(run, name) for name in pair))
     found = differences(chosen, both, how.draws, how.exchanges)
-    alone = tuple(len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
+    alone = (len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
+    contexts = Answered(len(both.items), *alone)
     return _Compared(
         [
-            _contrast(pair, measure, one, how.confidence, (len(both.items), *alone))
+            contrast(pair, measure, one, how.confidence, contexts)
             for measure, one in zip(chosen, found, strict=True)
         ],
         [judged(gate, pair, found[place], how.confidence, strict=how.strict) for gate, place in how.gates],
@@ -196,86 +188,6 @@ def _nothing_shared(run: Result, pair: Pair) -> str:
         f"matched by their ids, such as '{first}' and '{second}', or by their contexts where systems share "
         "no ids. Give replies to the same context the same id."
     )
-
-
-def _contrast(
-    pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Sequence[int]
-) -> Contrast:
-    """Before the correction for the number of tests; contexts are those of both, of A alone, of B alone."""
-    interval = found.resampled.interval(confidence)
-    effect = found.effect or Effect(math.nan, 0, 0, 0)
-    seen = effect.higher + effect.equal + effect.lower or math.nan
-    return Contrast(
-        metric=measure.name,
-        a=pair.a,
-        b=pair.b,
-        a_value=found.first,
-        b_value=found.second,
-        difference=found.value,
-        low=interval.low,
-        high=interval.high,
-        error=found.resampled.error,
-        p=found.p,
-        p_holm=math.nan,
-        effect=effect.size,
-        higher=effect.higher / seen,
-        equal=effect.equal / seen,
-        lower=effect.lower / seen,
-        detectable=detectable(found, confidence),
-        contexts=contexts[0],
-        defined=contexts[0] if found.effect is None else sum(found.effect[1:]),
-        a_only=contexts[1],
-        b_only=contexts[2],
-        higher_is_better=measure.higher_is_better,
-        verdict="–",
-        why=_why(found, pair, contexts[0]),
-        signature=measure.signature,
-    )
-
-
-def _corrected(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
-    """P-values corrected for the number of all of them, and the verdicts that follow."""
-    corrected = holm(np.array([one.p for one in contrasts])).tolist()
-    return tuple(
-        replace(one, p_holm=p, verdict=_verdict(one, sure=p < 1 - confidence))
-        for one, p in zip(contrasts, corrected, strict=True)
-    )
-
-
-def detectable(found: Difference, confidence: float) -> float:
-    """The smallest true difference that so many contexts show as often as `POWER`; NaN if that is unknown."""
-    error = found.resampled.error
-    if not error > SAME * max(abs(found.first), abs(found.second)):  # what never varied tells of no chance
-        return math.nan
-    from scipy.special import stdtrit
-
-    quantiles: list[float] = stdtrit(found.resampled.blocks - 1, [(1 + confidence) / 2, POWER]).tolist()
-    return sum(quantiles) * error
-
-
-def _verdict(one: Contrast, *, sure: bool) -> str:
-    if math.isnan(one.p):
-        return "–"
-    if one.difference == 0 and not one.higher > 0 and not one.lower > 0:
-        return "same"
-    if not sure:
-        return "unsure"
-    if one.higher_is_better is None:
-        return "differs"
-    return "better" if (one.difference > 0) == one.higher_is_better else "worse"
-
-
-def _why(found: Difference, pair: Pair, contexts: int) -> str:
-    """What keeps a difference from being known."""
-    if contexts < 2:
-        return f"{contexts or 'no'} context in common"
-    values = zip(pair, (found.first, found.second), strict=True)
-    lacking = [name for name, value in values if math.isnan(value)]
-    if lacking:
-        return f"undefined for {' and '.join(lacking)}"
-    if math.isnan(found.resampled.error):
-        return "undefined on some part of the contexts"
-    return "" if not math.isnan(found.p) else "undefined when systems change places"
 
 
 def _orderings(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from dialoscope.errors import DialoscopeError
+from dialoscope.meta.comparison.contrast import POWER, Contrast
 from dialoscope.meta.comparison.gate import Verdict, signed
 from dialoscope.meta.comparison.ordering import Ordering
 from dialoscope.meta.comparison.pairs import Pair
@@ -13,9 +14,6 @@ from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.report import Report
 from dialoscope.results.table import aligned, chance, marked_down, number
 from dialoscope.results.written import as_csv, as_json
-
-POWER = 0.8
-"""How often a difference that can be detected is."""
 
 
 class Bar(NamedTuple):
@@ -26,53 +24,6 @@ class Bar(NamedTuple):
     low: float
     high: float
     group: str
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """What one metric, or people, say of two systems, on the contexts that both answered."""
-
-    metric: str
-    a: str
-    b: str
-    a_value: float
-    b_value: float
-    difference: float
-    """B less A."""
-    low: float
-    high: float
-    error: float
-    """The standard error of the difference."""
-    p: float
-    """By paired approximate randomisation, or a paired jackknife where a metric pools all replies."""
-    p_holm: float
-    """Corrected for the number of all tests that were made at once."""
-    effect: float
-    """The mean difference over contexts in standard deviations of these differences."""
-    higher: float
-    """The share of contexts in which B is higher."""
-    equal: float
-    lower: float
-    detectable: float
-    """The smallest true difference that so many contexts show eight times in ten."""
-    contexts: int
-    """Those that both answered."""
-    defined: int
-    """Those of them in which both have a value."""
-    a_only: int
-    """Contexts that only A answered, which are left out."""
-    b_only: int
-    higher_is_better: bool | None
-    verdict: str
-    """What B is: better, worse, differs (where neither end is better), unsure, same; – if that is unknown."""
-    why: str
-    """What keeps it from being known."""
-    signature: str
-
-    @property
-    def sure(self) -> bool:
-        """Whether there is a difference beyond chance."""
-        return self.verdict in ("better", "worse", "differs")
 
 
 @dataclass(frozen=True, repr=False)

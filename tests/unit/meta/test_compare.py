@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import dialoscope as ds
-from dialoscope.meta.comparison.compare import detectable
+from dialoscope.meta.comparison.contrast import detectable
 from dialoscope.results.differences import Bootstrapped, Difference
 from dialoscope.results.resampling import Draws, Exchangeable, bootstrap_sums, randomisation_p
 

@@ -1,0 +1,150 @@
+"""What one metric, or people, say of two systems."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.meta.comparison.pairs import Pair
+from dialoscope.meta.significance import holm
+from dialoscope.results.differences import SAME, Difference, Effect, Measure
+
+POWER = 0.8
+"""How often a difference that can be detected is."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What one metric, or people, say of two systems, on the contexts that both answered."""
+
+    metric: str
+    a: str
+    b: str
+    a_value: float
+    b_value: float
+    difference: float
+    """B less A."""
+    low: float
+    high: float
+    error: float
+    """The standard error of the difference."""
+    p: float
+    """By paired approximate randomisation, or a paired jackknife where a metric pools all replies."""
+    p_holm: float
+    """Corrected for the number of all tests that were made at once."""
+    effect: float
+    """The mean difference over contexts in standard deviations of these differences."""
+    higher: float
+    """The share of contexts in which B is higher."""
+    equal: float
+    lower: float
+    detectable: float
+    """The smallest true difference that so many contexts show eight times in ten."""
+    contexts: int
+    """Those that both answered."""
+    defined: int
+    """Those of them in which both have a value."""
+    a_only: int
+    """Contexts that only A answered, which are left out."""
+    b_only: int
+    higher_is_better: bool | None
+    verdict: str
+    """What B is: better, worse, differs (where neither end is better), unsure, same; – if that is unknown."""
+    why: str
+    """What keeps it from being known."""
+    signature: str
+
+    @property
+    def sure(self) -> bool:
+        """Whether there is a difference beyond chance."""
+        return self.verdict in ("better", "worse", "differs")
+
+
+class Answered(NamedTuple):
+    """How many contexts both systems answered, or one of them alone."""
+
+    both: int
+    a_only: int
+    b_only: int
+
+
+def contrast(
+    pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Answered
+) -> Contrast:
+    """Before the correction for the number of tests."""
+    interval = found.resampled.interval(confidence)
+    effect = found.effect or Effect(math.nan, 0, 0, 0)
+    seen = effect.higher + effect.equal + effect.lower or math.nan
+    return Contrast(
+        metric=measure.name,
+        a=pair.a,
+        b=pair.b,
+        a_value=found.first,
+        b_value=found.second,
+        difference=found.value,
+        low=interval.low,
+        high=interval.high,
+        error=found.resampled.error,
+        p=found.p,
+        p_holm=math.nan,
+        effect=effect.size,
+        higher=effect.higher / seen,
+        equal=effect.equal / seen,
+        lower=effect.lower / seen,
+        detectable=detectable(found, confidence),
+        contexts=contexts.both,
+        defined=contexts.both if found.effect is None else sum(found.effect[1:]),
+        a_only=contexts.a_only,
+        b_only=contexts.b_only,
+        higher_is_better=measure.higher_is_better,
+        verdict="–",
+        why=_why(found, pair, contexts.both),
+        signature=measure.signature,
+    )
+
+
+def corrected(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
+    """P-values corrected for the number of all of them, and the verdicts that follow."""
+    values = holm(np.array([one.p for one in contrasts])).tolist()
+    return tuple(
+        replace(one, p_holm=p, verdict=_verdict(one, sure=p < 1 - confidence))
+        for one, p in zip(contrasts, values, strict=True)
+    )
+
+
+def detectable(found: Difference, confidence: float) -> float:
+    """The smallest true difference that so many contexts show as often as `POWER`; NaN if that is unknown."""
+    error = found.resampled.error
+    if not error > SAME * max(abs(found.first), abs(found.second)):  # what never varied tells of no chance
+        return math.nan
+    from scipy.special import stdtrit
+
+    quantiles: list[float] = stdtrit(found.resampled.blocks - 1, [(1 + confidence) / 2, POWER]).tolist()
+    return sum(quantiles) * error
+
+
+def _verdict(one: Contrast, *, sure: bool) -> str:
+    if math.isnan(one.p):
+        return "–"
+    if one.difference == 0 and not one.higher > 0 and not one.lower > 0:
+        return "same"
+    if not sure:
+        return "unsure"
+    if one.higher_is_better is None:
+        return "differs"
+    return "better" if (one.difference > 0) == one.higher_is_better else "worse"
+
+
+def _why(found: Difference, pair: Pair, contexts: int) -> str:
+    """What keeps a difference from being known."""
+    if contexts < 2:
+        return f"{contexts or 'no'} context in common"
+    values = zip(pair, (found.first, found.second), strict=True)
+    lacking = [name for name, value in values if math.isnan(value)]
+    if lacking:
+        return f"undefined for {' and '.join(lacking)}"
+    if math.isnan(found.resampled.error):
+        return "undefined on some part of the contexts"
+    return "" if not math.isnan(found.p) else "undefined when systems change places"
