@@ -25,6 +25,14 @@ Map = Annotated[
         "--map", metavar="NAME=COLUMN,...", help="Columns of other names: response=output,context=history."
     ),
 ]
+MapBeside = Annotated[
+    list[str],
+    typer.Option(
+        "--map",
+        metavar="NAME=COLUMN,...",
+        help="Columns of other names in files of ratings or scores: rating=stars,rater=worker.",
+    ),
+]
 Separator = Annotated[
     str | None, typer.Option(help="What stands between the turns of a context, or references, in one text.")
 ]

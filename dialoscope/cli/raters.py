@@ -13,7 +13,7 @@ from dialoscope.cli.options import (
     Confidence,
     Draws,
     Format,
-    Map,
+    MapBeside,
     RatingFiles,
     Run,
     SeedOfRun,
@@ -35,7 +35,7 @@ Scale = Annotated[
 def raters(
     run: Run,
     ratings: RatingFiles = [],
-    map: Map = [],
+    map: MapBeside = [],
     format: Format = None,
     aspect: Aspects = [],
     system: Whose = None,

@@ -308,6 +308,13 @@ def test_help_and_version():
     assert dialoscope("--version").stdout == f"dialoscope {ds.__version__}\n"
 
 
+@pytest.mark.parametrize("verb", ["raters", "compare", "agree"])
+def test_the_columns_that_can_be_mapped_are_those_of_the_files_read(verb):
+    told = CliRunner().invoke(app, [verb, "--help"]).output
+    assert "rating=stars" in told
+    assert "response=output" not in told
+
+
 def test_a_closed_pipe_is_no_error(sample):
     command = [sys.executable, "-m", "dialoscope", "metrics", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
