@@ -1,6 +1,12 @@
 """What was found, in the forms people read and programs take on."""
 
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
 from dialoscope.printable import listed_in_markdown
+
+Reason = TypeVar("Reason", bound=Hashable)
+Thing = TypeVar("Thing", bound=Hashable)
 
 
 class Report:
@@ -40,3 +46,11 @@ class Report:
     def _repr_markdown_(self) -> str:
         """What a notebook shows."""
         return self.markdown()
+
+
+def gathered(pairs: Iterable[tuple[Reason, Thing]]) -> dict[Reason, list[Thing]]:
+    """What stands second, each once, by what stands first: what has one reason is told together."""
+    found: dict[Reason, dict[Thing, None]] = {}
+    for reason, thing in pairs:
+        found.setdefault(reason, {})[thing] = None
+    return {reason: list(things) for reason, things in found.items()}

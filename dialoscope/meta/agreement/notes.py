@@ -8,6 +8,7 @@ import numpy as np
 from dialoscope.meta.agreement.agreement import LeftOut, Settings
 from dialoscope.meta.agreement.view import View
 from dialoscope.printable import printable
+from dialoscope.results.report import gathered
 
 IN_WORDS: Mapping[str, str] = MappingProxyType({"pearson": "Pearson's r", "spearman": "Spearman's ρ"})
 
@@ -43,9 +44,7 @@ def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
 
 def missing(left_out: Sequence[LeftOut]) -> list[str]:
     """What is not among the metrics, by reason."""
-    reasons: dict[str, list[str]] = {}
-    for one in left_out:
-        reasons.setdefault(one.why, []).append(one.metric)
+    reasons = gathered((one.why, one.metric) for one in left_out)
     return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]
 
 

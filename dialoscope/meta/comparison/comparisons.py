@@ -11,7 +11,7 @@ from dialoscope.meta.comparison.gate import Verdict, signed
 from dialoscope.meta.comparison.ordering import Ordering
 from dialoscope.meta.comparison.pairs import Pair
 from dialoscope.printable import listed_in_markdown, printable
-from dialoscope.results.report import Report
+from dialoscope.results.report import Report, gathered
 from dialoscope.results.table import aligned, chance, marked_down, number
 from dialoscope.results.written import as_csv, as_json
 
@@ -144,21 +144,19 @@ class Comparisons(Report):
 
     def _reasons(self) -> list[str]:
         """Why what is not known is not."""
-        found: dict[str, dict[str, None]] = {}
-        for one in self.contrasts:
-            if one.why:
-                found.setdefault(one.why, {})[one.metric] = None
+        found = gathered((one.why, one.metric) for one in self.contrasts if one.why)
         return [printable(f"{', '.join(metrics)}: {why}.") for why, metrics in found.items()]
 
     def _gaps(self) -> list[str]:
         """Contexts in which a metric has no value for one of the two."""
-        found: dict[str, list[int]] = {}
-        for one in self.contrasts:
-            if not one.why and one.defined < one.contexts:
-                found.setdefault(one.metric, []).append(one.contexts - one.defined)
+        lacking = gathered(
+            (one.metric, one.contexts - one.defined)
+            for one in self.contrasts
+            if not one.why and one.defined < one.contexts
+        )
         return [
             printable(f"{metric} lacks a value of A or B in {_from_to(counts)} contexts.")
-            for metric, counts in found.items()
+            for metric, counts in lacking.items()
         ]
 
     @property

@@ -1,7 +1,7 @@
 """What is known of the raters, in the forms people read."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from dialoscope.meta.raters.aspects import Pair
 from dialoscope.meta.raters.outliers import Outlier
 from dialoscope.meta.raters.reliability import Alone
 from dialoscope.printable import listed_in_markdown, printable
-from dialoscope.results.report import Report
+from dialoscope.results.report import Report, gathered
 from dialoscope.results.resampling import Draws
 from dialoscope.results.table import aligned, marked_down, number
 from dialoscope.results.written import as_csv, as_json
@@ -89,9 +89,9 @@ class Aspect:
                 "a place in a list and no person: nobody is judged as a rater; read ICC(1,·) and alpha"
             )
         undefined = ((one.why, what) for what, one in self.numbers.items() if one.why)
-        yield from (f"no {', '.join(names)}: {why}" for why, names in _by_first(undefined).items())
+        yield from (f"no {', '.join(names)}: {why}" for why, names in gathered(undefined).items())
         odd = ((one.why, f"{printable(one.rater)} ({one.number:.2f})") for one in self.outliers)
-        yield from (f"outliers are {', '.join(raters)}: {why}" for why, raters in _by_first(odd).items())
+        yield from (f"outliers are {', '.join(raters)}: {why}" for why, raters in gathered(odd).items())
         if self.without is not None:
             yield self._effect(self.without)
 
@@ -160,9 +160,9 @@ class Raters(Report):
 
     def notes(self) -> list[str]:
         """What a reader must know to read the tables."""
-        told = _by_first((note, printable(one.aspect)) for one in self.aspects for note in one.notes())
+        told = gathered((note, printable(one.aspect)) for one in self.aspects for note in one.notes())
         of_aspects = [f"{', '.join(names)}: {note}." for note, names in told.items()]
-        unknown = _by_first(
+        unknown = gathered(
             (one.pearson.why or one.spearman.why, printable(f"{one.first} with {one.second}"))
             for one in self.pairs
         )
@@ -220,14 +220,6 @@ class Row(NamedTuple):
     rater: str | None = None
     other: str | None = None
     """The aspect it is correlated with."""
-
-
-def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """What stands second, by what stands first."""
-    found: dict[str, list[str]] = {}
-    for first, second in pairs:
-        found.setdefault(first, []).append(second)
-    return found
 
 
 def written(one: Estimate) -> str:
