@@ -36,8 +36,8 @@ class Within(NamedTuple):
     """The degrees of freedom that it is known with."""
 
 
-class Panel(NamedTuple):
-    """A grid of ratings without gaps, every rater having rated every reply, as mean squares."""
+class TwoWay(NamedTuple):
+    """Ratings by reply and rater, every rater having rated every reply, as mean squares."""
 
     replies: int
     raters: int
@@ -48,7 +48,7 @@ class Panel(NamedTuple):
     residual: float
 
     @classmethod
-    def of(cls, said: Judgements) -> "Panel | None":
+    def of(cls, said: Judgements) -> "TwoWay | None":
         """Nothing where there is a gap."""
         n, k = len(np.unique(said.reply)), len(said.raters)
         cells = np.unique(said.reply * max(k, 1) + said.rater)
@@ -132,22 +132,22 @@ def one_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
 
 def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
     """ICC(2,1) and ICC(2,k): the same raters throughout, who stand for raters in general."""
-    panel = Panel.of(said)
-    if panel is None:
-        nothing = Estimate.undefined(_why_no_panel(said))
+    found = TwoWay.of(said)
+    if found is None:
+        nothing = Estimate.undefined(_why_gaps(said))
         return nothing, nothing
-    n, k, rows, columns, residual = panel
+    n, k, rows, columns, residual = found
     if rows == 0:
         nothing = Estimate.undefined(LEVEL if columns or residual else SAME, n)
         return nothing, nothing
     spread = rows + (k - 1) * residual + k * (columns - residual) / n
     single = (rows - residual) / spread
-    low, high = _two_way_ends(panel, single, confidence)
+    low, high = _two_way_ends(found, single, confidence)
     of_one = Estimate(single, low, high, n)
     return of_one, _of_mean(of_one, k)
 
 
-def _why_no_panel(said: Judgements) -> str:
+def _why_gaps(said: Judgements) -> str:
     if len(said.raters) < 2:
         return "there is one rater"
     return "not every rater rated every reply" if len(np.unique(said.reply)) > 1 else FEW
@@ -166,11 +166,11 @@ def _tails(ratio: float, above: float, below: float, confidence: float) -> tuple
     return ratio / float(fdtri(above, below, end)), ratio * float(fdtri(below, above, end))
 
 
-def _two_way_ends(panel: Panel, single: float, confidence: float) -> Interval:
+def _two_way_ends(found: TwoWay, single: float, confidence: float) -> Interval:
     """The ends of the interval; the degrees of freedom are Satterthwaite's."""
     from scipy.special import fdtri
 
-    n, k, rows, columns, residual = panel
+    n, k, rows, columns, residual = found
     if residual <= 0:
         return UNKNOWN
     a = k * single / (n * (1 - single))
