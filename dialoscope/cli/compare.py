@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dialoscope import progress
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
@@ -87,19 +88,22 @@ def compare(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if plot is not None:
         figures.ready(plot)
-    found = dialoscope.compare(
-        dialoscope.Result.load(run),
-        *systems,
-        other=other,
-        baseline=baseline,
-        metrics=metric,
-        gates=gate,
-        strict=strict,
-        confidence=confidence,
-        draws=draws,
-        seed=seed,
-        ratings=options.ratings(ratings, map),
-    )
+    said = options.ratings(ratings, map)
+    with progress.bar("Comparing", None, unit="pairs") as more:
+        found = dialoscope.compare(
+            dialoscope.Result.load(run),
+            *systems,
+            other=other,
+            baseline=baseline,
+            metrics=metric,
+            gates=gate,
+            strict=strict,
+            confidence=confidence,
+            draws=draws,
+            seed=seed,
+            ratings=said,
+            progress=more,
+        )
     screen.show(found.printed(form, signatures=signatures))
     if plot is not None:
         rows = [figures.Row(*bar) for bar in found.bars()]

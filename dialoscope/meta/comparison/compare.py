@@ -1,7 +1,7 @@
 """Is one system really better than another? Paired tests from what a run keeps of its replies."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -41,6 +41,7 @@ def compare(
     draws: int = DRAWS,
     seed: int | None = None,
     ratings: Ratings | Iterable[Rating] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Comparisons:
     """Test the systems of a run against each other, by every metric and by what people said.
 
@@ -57,6 +58,7 @@ def compare(
         draws: How often contexts are drawn again; exchanges are as many, and more where tests are many.
         seed: For both; the run's if none is named.
         ratings: What people said of the replies, in place of the ratings in the run.
+        progress: Told after each pair of systems.
     """
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
@@ -80,6 +82,7 @@ def compare(
         confidence=confidence,
         draws=Draws(draws, whole.provenance.seed if seed is None else seed),
         exchanges=max(draws, min(MOST_EXCHANGES, math.ceil(10 * tests / (1 - confidence)))),
+        progress=progress or (lambda more: None),
     )
     said = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
     return _comparisons(whole, planned, chosen, how, said)
@@ -132,6 +135,7 @@ class _How(NamedTuple):
     confidence: float
     draws: Draws
     exchanges: int
+    progress: Callable[[int], None]
 
 
 def _comparisons(
@@ -165,6 +169,7 @@ def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> 
     """One pair at a time, so that the draws of the others need not be kept."""
     both = Both.of(*(Side.of(run, name) for name in pair))
     found = differences(chosen, both, how.draws, how.exchanges)
+    how.progress(1)
     alone = (len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
     contexts = Answered(len(both.items), *alone)
     return _Compared(
@@ -183,10 +188,15 @@ def _by_turns(lists: Sequence[Sequence[T]]) -> list[T]:
 
 def _nothing_shared(run: Result, pair: Pair) -> str:
     first, second = (printable(run.replies.ids[run.rows(name)[0]]) for name in pair)
-    return (
-        f"{printable(pair.a)} and {printable(pair.b)} have not answered one context in common: replies are "
-        f"matched by their ids, such as '{first}' and '{second}', or by their contexts where systems share "
-        "no ids. Give replies to the same context the same id."
+    nothing = f"{printable(pair.a)} and {printable(pair.b)} have not answered one context in common: "
+    if first == second:
+        return nothing + (
+            f"replies have the same ids, such as '{first}', but where the systems of a run share no ids the "
+            "contexts tell, and these differ. Give both systems the same contexts."
+        )
+    return nothing + (
+        f"replies are matched by their ids, such as '{first}' and '{second}', or by their contexts where "
+        "systems share no ids. Give replies to the same context the same id."
     )
 
 

@@ -99,7 +99,8 @@ class Comparisons(Report):
         return [
             *self.about,
             f"difference: B - A [{percent} interval]; p: paired test; Holm: p corrected for the {tested} "
-            f"tests made here; verdict: what B is, where that p is below {1 - self.confidence:.2g}.",
+            f"test{'s' * (tested != 1)} made here; verdict: what B is, where that p is below "
+            f"{1 - self.confidence:.2g}.",
             "effect: mean difference in standard deviations over contexts; better/equal/worse: share of "
             "contexts in which B is that (higher/equal/lower where neither end is better); detectable: the "
             f"smallest true difference that a single such test finds {10 * POWER:g} times in 10.",

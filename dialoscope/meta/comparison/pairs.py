@@ -64,7 +64,8 @@ def _known(run: Result, name: str) -> list[str]:
 def _namesakes(run: Result, ours: int) -> tuple[Pair, ...]:
     """Each system of the first run, which has so many, with that of the same name in the second."""
     first, second = run.systems[:ours], run.systems[ours:]
-    pairs = tuple(Pair(one, f"2:{one[2:]}") for one in first if f"2:{one[2:]}" in second)
+    shared = (name.removeprefix("1:") for name in first if name.startswith("1:"))
+    pairs = tuple(Pair(f"1:{name}", f"2:{name}") for name in shared if f"2:{name}" in second)
     if not pairs and len(first) == len(second) == 1:
         return (Pair(first[0], second[0]),)
     if not pairs:

@@ -236,6 +236,43 @@ def test_what_cannot_be_compared_is_refused_in_words(result, systems, settings, 
         ds.compare(result, *systems, **settings)
 
 
+def test_the_same_ids_do_not_help_where_contexts_tell():
+    """Rows without ids are numbered, and two files about other things have the same numbers."""
+    old, new = (
+        ds.evaluate(
+            [ds.Example(str(place), "bot", "so", (f"{when} {place}",)) for place in range(4)], ["words"]
+        )
+        for when in ("then", "now")
+    )
+    told = r"the same ids, such as '0', but .* the contexts tell, and these differ"
+    with pytest.raises(ds.DialoscopeError, match=told):
+        ds.compare(old, other=new)
+
+
+def test_a_system_called_as_a_namesake_would_be_is_none():
+    old, new = (
+        ds.evaluate([ds.Example(str(place), name, "so") for place in range(4) for name in names], ["words"])
+        for names in (["bot", "a"], ["2:t", "b"])
+    )
+    with pytest.raises(ds.DialoscopeError, match="No system has the same name in both runs"):
+        ds.compare(old, other=new)
+
+
+def test_progress_is_told_of_each_pair(result):
+    told = []
+    ds.compare(result, "generic", "parrot", "rambler", metrics=["words"], draws=100, progress=told.append)
+    assert told == [1, 1, 1]
+
+
+def test_one_of_anything_is_not_many():
+    result = ds.evaluate([ds.Example("1", name, "so it is") for name in "ab"], ["words"])
+    assert "1 context, all answered by every system." in ds.compare(result).notes()
+    result = ds.evaluate(
+        [ds.Example(str(place), name, "so") for place in range(9) for name in "ab"], ["words"]
+    )
+    assert "corrected for the 1 test made here" in ds.compare(result).text()
+
+
 def test_systems_without_a_context_in_common_are_refused():
     examples = [
         ds.Example(f"{name}{place}", name, "hello " * (place + 1)) for name in "ab" for place in range(4)
