@@ -78,6 +78,11 @@ FUNCTIONS: Mapping[str, Callable[[Floats, Floats], float]] = MappingProxyType(
 NAMES = tuple(FUNCTIONS)
 
 
+def middle(name: str) -> float:
+    """What a coefficient is where neither order of a pair is the commoner."""
+    return 0.5 if name == "accuracy" else 0.0
+
+
 def ranks(x: Floats) -> Floats:
     """From 1 upwards, ties at the middle of theirs."""
     _, kind, ties = np.unique(x, return_inverse=True, return_counts=True)

@@ -20,6 +20,7 @@ from dialoscope.cli.options import (
     SeedOfRun,
     Signatures,
 )
+from dialoscope.errors import DialoscopeError
 from dialoscope.progress import bar
 
 Levels = Annotated[list[str], typer.Option("--level", help="reply or system; both if none is named.")]
@@ -100,8 +101,10 @@ def correlate(
         figures.ready(plot)
     pairs = every_pair or better is not None
     chosen: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
-    if pairs:  # nothing else need be made for them
-        chosen = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient[:1] or ["spearman"]}
+    if pairs:
+        _check_pairs(chosen, twice=every_pair and better is not None)
+        # Nothing else need be made for them.
+        chosen = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient or ["spearman"]}
     with bar("Correlating", None, unit="coefficients") as progress:
         found = dialoscope.correlate(
             dialoscope.Result.load(run),
@@ -121,3 +124,14 @@ def correlate(
     screen.show(found.better(*pair).printed(form) if pairs else found.printed(form, signatures=signatures))
     if plot is not None:
         screen.note(f"Drawn in {figures.save(correlated(found, figure), plot)}")
+
+
+def _check_pairs(chosen: dict[str, list[str]], *, twice: bool) -> None:
+    """Say what cannot be had where metrics are compared with each other."""
+    if twice:
+        raise DialoscopeError("--better and --every-pair cannot both be had; choose one.")
+    if chosen["levels"] or chosen["groups"] or len(chosen["coefficients"]) > 1:
+        raise DialoscopeError(
+            "Metrics are compared over all replies by one coefficient; leave --level, --group and a second "
+            "--coefficient out."
+        )

@@ -86,6 +86,15 @@ def interval(values: Floats, confidence: float) -> Floats:
     return np.where(unknown, np.nan, ends)
 
 
+def no_interval(undefined: float, contexts: int) -> str:
+    """Why there is no interval, where such a share of the draws is undefined; empty where there is one."""
+    if contexts < 2:
+        return "no interval, for a single context leaves nothing to draw from"
+    if undefined > MOST_UNDEFINED:
+        return f"no interval, for more than {100 * MOST_UNDEFINED:g} % of the draws have no value"
+    return ""
+
+
 def without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Rows, and the columns of x and of y that have a value in just these: few kinds, since gaps repeat."""
     for gaps, xs in _gaps(x):

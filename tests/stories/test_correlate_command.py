@@ -122,6 +122,8 @@ def test_figures_are_drawn(cli, run, tmp_path, kind):
         (["--plot", "x.gif"], "the name of a figure ends in .svg, .png or .pdf."),
         (["--better", "rouge-l", "bleu-1"], "This run has no bleu-1; it has: rouge-l"),
         (["--better", "rouge-l", "self-bleu-2"], "self-bleu-2 has no value for a reply"),
+        (["--better", "rouge-l", "words", "--every-pair"], "--better and --every-pair cannot both be had"),
+        (["--every-pair", "--level", "system"], "Metrics are compared over all replies by one coefficient"),
         (["--ratings", "nowhere.csv"], "nowhere.csv"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "says",

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import NAMES, bracketed, short
+from dialoscope.coefficients import FEWEST, NAMES, bracketed, middle, short
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.meta.bootstrap import Clusters, drawn, interval, no_interval
 from dialoscope.meta.correlation.correlation import written
 from dialoscope.meta.correlation.forms import Groups, grouped
 from dialoscope.meta.correlation.levels import Chance
@@ -38,7 +38,7 @@ class Contest:
     first_value: float
     second_value: float
     difference: float
-    """The first less the second, each turned over if lower is better."""
+    """The first less the second, each turned over if lower is better; by size where neither end is."""
     low: float
     high: float
     t: float
@@ -53,6 +53,8 @@ class Contest:
     contexts: int
     verdict: str
     """The better metric; unsure where it is not beyond chance, – where nothing can be said."""
+    why: str
+    """Where nothing can be said."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,12 +104,15 @@ class Contests(Report):
             "independent, which the interval does not."
         )
         by = "the interval is clear of 0"
+        unknown = {f"–: {one.why}." for one in self.contests if one.why}
         return [
             f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
-            "for; difference: first less second, turned over where lower is better.",
+            "for; difference: first less second, turned over where lower is better, by size where neither "
+            "end is.",
             f"[low, high]: {100 * self.confidence:g}% interval from draws of contexts, the same for both.",
             *([tests] if self.coefficient in TESTED else []),
             f"better: where {by}" + (f" and p < {SURE:g}." if self.coefficient in TESTED else "."),
+            *sorted(unknown),
         ]
 
     def __repr__(self) -> str:
@@ -145,6 +150,8 @@ def contests(
         pairs = [Pair(*both) for both in combinations(range(len(panel.columns)), 2)]
     else:
         pairs = [Pair(panel.place(first), panel.place(second))]
+    if not pairs or pairs[0].first == pairs[0].second:
+        raise DialoscopeError("It takes two metrics with a value for a reply to say which is the better one.")
     bout = _Bout(panel, chance, confidence, coefficient)
     held = [one for place in range(len(panel.aspects)) for one in bout.over(place, pairs)]
     return Contests(tuple(held), coefficient, confidence)
@@ -182,9 +189,11 @@ class _Bout:
     def _ring(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Ring":
         """These metrics over an aspect on these replies."""
         x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
-        signs = np.array([-1 if self.panel.columns[one].higher_is_better is False else 1 for one in places])
         everything = Groups(np.zeros(len(rows), np.int64), 1)
         values = grouped(self.coefficient, x, y, everything)[0, :, 0]
+        none = middle(self.coefficient)
+        better = [self.panel.columns[one].higher_is_better for one in places]
+        signs = np.array([_sign(*one) for one in zip(better, values - none, strict=True)])
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
             between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
@@ -192,14 +201,16 @@ class _Bout:
         clusters = Clusters.of(self.panel.item, self.chance.seed)
         if clusters.count > 1:
             draws = drawn(self.coefficient, x, y, clusters.take(rows), self.chance.bootstrap)[:, :, 0]
-        return _Ring(list(places), rows, values, values * signs, between, draws * signs)
+        return _Ring(list(places), rows, values, (values - none) * signs, between, draws * signs)
 
     def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
         panel, rows = self.panel, ring.rows
         one, other = (ring.places.index(place) for place in pair)
         first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))
         t, z = (test(first, second, between, len(rows)) for test in (williams, steiger))
-        low, high = interval(ring.draws[:, one] - ring.draws[:, other], self.confidence).tolist()
+        apart = ring.draws[:, one] - ring.draws[:, other]
+        low, high = interval(apart, self.confidence).tolist()
+        lost = no_interval(float(np.isnan(apart).mean()), len(np.unique(panel.item)))
         return Contest(
             aspect=panel.aspects[aspect],
             coefficient=self.coefficient,
@@ -218,7 +229,21 @@ class _Bout:
             n=len(rows),
             contexts=len(np.unique(panel.item[rows])),
             verdict="–",
+            why=_undefined(len(rows)) if math.isnan(first - second) else lost,
         )
+
+
+def _sign(higher_is_better: bool | None, value: float) -> int:
+    """Which way a metric counts; one of which neither end is better stands by its size, as in the tables."""
+    down = value < 0 if higher_is_better is None else not higher_is_better
+    return -1 if down else 1
+
+
+def _undefined(n: int) -> str:
+    """Why two metrics have no coefficients on so many replies."""
+    if n < FEWEST:
+        return f"fewer than {FEWEST} replies have a rating and both values"
+    return "a metric, or the ratings, are the same for all replies that have a rating and both values"
 
 
 class _Ring(NamedTuple):
@@ -229,7 +254,7 @@ class _Ring(NamedTuple):
     rows: Ints
     values: Floats
     turned: Floats
-    """The same, turned over where lower is better, as are those that follow."""
+    """How far they are from the middle, turned over where lower is better, as are those that follow."""
     between: Floats
     """Of each two metrics with each other; NaN where it is not needed."""
     draws: Floats  # (draws, metrics)

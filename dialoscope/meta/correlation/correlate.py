@@ -6,7 +6,7 @@ import numpy as np
 
 from dialoscope.coefficients import FEWEST, NAMES
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import interval
+from dialoscope.meta.bootstrap import interval, no_interval
 from dialoscope.meta.correlation.correlation import Aspect, Correlation, Kind, Settings
 from dialoscope.meta.correlation.correlations import Correlations
 from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level, OverSystems
@@ -71,14 +71,14 @@ def correlate(
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     panel = Panel.of(result, said, _aspects(said, aspect), others)
+    if not panel.columns:
+        kinds = _of_systems(kinds)
     settings = Settings(
         kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
     )
     aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
     cells: list[Correlation] = []
     for kind in kinds:
-        if kind.level == "reply" and not panel.columns:
-            continue
         level = _level(kind, panel, chance, fewest, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
     about = (*said.notes, *(others.notes if others else ()))
@@ -100,6 +100,17 @@ def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
         yield Kind("system", "overall")
 
 
+def _of_systems(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """What is left where no metric has a value for a reply."""
+    left = tuple(kind for kind in kinds if kind.level == "system")
+    if not left:
+        raise DialoscopeError(
+            "No metric of this run has a value for a reply; ask for their values for systems: --level system "
+            "(levels=)."
+        )
+    return left
+
+
 def _cells(
     kind: Kind,
     level: Level,
@@ -112,7 +123,9 @@ def _cells(
     tested = level.p_values(settings.coefficients, [one.value for one in found])
     counts = level.counts
     for name, values, p in zip(settings.coefficients, found, tested, strict=True):
-        low, high = interval(level.drawn(name), settings.confidence)
+        draws = level.drawn(name)
+        low, high = interval(draws, settings.confidence)
+        lost = np.isnan(draws).mean(axis=0)
         corrected = _holm(p)
         progress(1)
         for (i, j), value in np.ndenumerate(values.value):
@@ -135,7 +148,7 @@ def _cells(
                 of=level.of,
                 ceiling=aspects[j].ceiling_at(kind),
                 higher_is_better=column.higher_is_better,
-                why=values.why[i][j],
+                why=values.why[i][j] or no_interval(lost[i, j], settings.contexts),
                 signature=column.signature,
             )
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dialoscope.coefficients import middle
 from dialoscope.meta.correlation.levels import Chance
 
 MAIN = "spearman"
@@ -77,7 +78,7 @@ class Correlation:
     """What a metric without any error could reach, given the raters' noise; NaN where that is unknown."""
     higher_is_better: bool | None
     why: str
-    """Where the value is undefined."""
+    """Where the value, or its interval, is undefined."""
     signature: str
 
     @property
@@ -87,9 +88,15 @@ class Correlation:
 
     @property
     def agreement(self) -> float:
-        """The value, turned over for a metric of which lower is better."""
-        value = -self.value if self.higher_is_better is False else self.value
-        return abs(value) if self.higher_is_better is None else value
+        """How far the value is from the middle, turned over for a metric of which lower is better."""
+        apart = self.value - middle(self.coefficient)
+        return (
+            abs(apart)
+            if self.higher_is_better is None
+            else -apart
+            if self.higher_is_better is False
+            else apart
+        )
 
 
 class Aspect(NamedTuple):

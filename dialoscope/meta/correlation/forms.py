@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope.coefficients import FEWEST, FUNCTIONS
+from dialoscope.coefficients import FEWEST, FUNCTIONS, middle
 from dialoscope.tally import Floats, Ints, begins_run, ranges
 
 PAIRED = ("kendall", "accuracy")
@@ -128,7 +128,7 @@ class RowForm:
             _over(2 * (side.ranks - _means(side.ranks, groups)[groups.of]), length[groups.of])
             for side, length in zip(sides, lengths, strict=True)
         )
-        return cls(ours * stretch[groups.of], theirs, groups, _defined(*lengths), _middle(name))
+        return cls(ours * stretch[groups.of], theirs, groups, _defined(*lengths), middle(name))
 
     def within(self) -> Floats:
         """In each group."""
@@ -164,7 +164,7 @@ class PairForm:
         signs = _over(np.sign(x[first] - x[second]), ours[owner])
         scale = _over(np.ones((len(first), y.shape[1])), theirs[owner])
         defined = _defined(ours, theirs)
-        return cls(first, second, signs, y, scale, groups, defined, _middle(name))
+        return cls(first, second, signs, y, scale, groups, defined, middle(name))
 
     def within(self) -> Floats:
         """In each group."""
@@ -220,11 +220,6 @@ def _pair_lengths(name: str, x: Ranked, y: Ranked, groups: Groups) -> tuple[Floa
     if name == "accuracy":
         return np.where(large, np.ones_like(x.untied), 0.0), np.where(large, 2 * y.untied, 0.0)
     return np.where(large, np.sqrt(x.untied), 0.0), np.where(large, np.sqrt(y.untied), 0.0)
-
-
-def _middle(name: str) -> float:
-    """What a coefficient is when neither order of a pair is the commoner."""
-    return 0.5 if name == "accuracy" else 0.0
 
 
 def _means(columns: Floats, groups: Groups) -> Floats:

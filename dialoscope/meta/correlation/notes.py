@@ -20,8 +20,9 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
         *_few_systems(settings, cells),
         *_ceilings(settings.kinds[0], aspects),
         *_unrated(aspects),
+        *_of_systems_alone(cells),
         *_without_value(settings, cells),
-        *_reasons(cells),
+        *_reasons(settings, cells),
     ]
 
 
@@ -59,7 +60,7 @@ def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[s
     of_systems = [one.n for one in cells if one.level == "system"]
     most = max(of_systems, default=0)
     if of_systems and most < FEW_SYSTEMS:
-        least = f"; no p is below {chance(2 / math.factorial(most))}" if most > 1 else ""
+        least = f"; no p is below {chance(2 / math.factorial(most))}" if most > 2 else ""
         yield (
             f"{most or 'No'} system{'s' * (most != 1)} with a value and a rating: over fewer than "
             f"{FEW_SYSTEMS} a correlation says next to nothing{least}."
@@ -81,6 +82,13 @@ def _unrated(aspects: Sequence[Aspect]) -> Iterator[str]:
             yield f"{lacking} have no rating of {printable(one.name)}."
 
 
+def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
+    of = {level: [one.metric for one in cells if one.level == level] for level in ("reply", "system")}
+    alone = [printable(name) for name in dict.fromkeys(of["system"]) if name not in of["reply"]]
+    if of["reply"] and alone:
+        yield f"A value for a system and none for a reply: {_listed(alone)}."
+
+
 def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Metrics that are undefined for as many replies, together."""
     found: dict[int, dict[str, None]] = {}
@@ -91,15 +99,18 @@ def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator
         yield f"{count} of {settings.replies} replies have no value of {_listed(list(metrics))}."
 
 
-def _reasons(cells: Sequence[Correlation]) -> Iterator[str]:
-    """Why coefficients are undefined, those for one reason together."""
+def _reasons(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """Why coefficients, and the intervals that are shown, are undefined; those for one reason together."""
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     for one in cells:
-        if one.why:
-            found.setdefault((one.aspect, one.kind.title, one.why), {})[printable(one.metric)] = None
+        shown = (one.kind, one.coefficient) == (settings.kinds[0], settings.main)
+        if one.why and (shown or math.isnan(one.value)):
+            undefined = "is undefined for " if math.isnan(one.value) else ""
+            key = (one.aspect, f"{one.kind.title}, {undefined}", one.why)
+            found.setdefault(key, {})[printable(one.metric)] = None
     lines = [
-        f"{printable(aspect)}, {title}, is undefined for {_listed(list(metrics))}: {why}."
-        for (aspect, title, why), metrics in found.items()
+        f"{printable(aspect)}, {where}{_listed(list(metrics))}: {why}."
+        for (aspect, where, why), metrics in found.items()
     ]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:

@@ -12,6 +12,7 @@ from dialoscope.coefficients import levelled
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters
 from dialoscope.meta.columns import Column, columns, of_systems_alone
+from dialoscope.printable import printable
 from dialoscope.results import Ratings, Result
 from dialoscope.results.redrawn import drawn_scores
 from dialoscope.results.resampling import MOST_BLOCKS, Draws
@@ -78,11 +79,16 @@ class Panel:
     def place(self, name: str) -> int:
         """That of a metric, by its name, among those with a value for a reply."""
         known = [one.name for one in self.columns]
-        if name not in known:
-            name = self.result.label(self.result.named(name))
-        if name not in known:
-            raise DialoscopeError(f"{name} has no value for a reply; these have: {', '.join(known)}.")
-        return known.index(name)
+        if name in known:
+            return known.index(name)
+        shown = ", ".join(map(printable, known))
+        try:
+            label = self.result.label(self.result.named(name))
+        except DialoscopeError as unknown:
+            raise DialoscopeError(f"This run has no {printable(name)}; it has: {shown}.") from unknown
+        if label not in known:
+            raise DialoscopeError(f"{label} has no value for a reply; these have: {shown}.")
+        return known.index(label)
 
     def rated_systems(self, values: str) -> "Systems":
         """What metrics and people say of each system."""

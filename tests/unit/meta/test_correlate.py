@@ -276,14 +276,36 @@ def test_a_single_context_has_no_interval():
     cells = [cell for cell in found.cells if cell.level == "reply"]
     assert {cell.contexts for cell in cells} == {1}
     assert all(math.isnan(cell.low) and not math.isnan(cell.p) for cell in cells)
+    assert {cell.why for cell in cells} == {"no interval, for a single context leaves nothing to draw from"}
+    assert any(note.startswith("wit, over all replies, words: no interval, for a") for note in found.notes())
+
+
+def test_a_value_without_an_interval_and_a_contest_without_a_verdict_say_why(run):
+    values = np.stack([np.zeros(REPLIES), np.ones(REPLIES), truth()], axis=1)
+    values[0, 0] = 1
+    found = ds.correlate(run, scores=Scores(("once", "same", "close"), values), **QUICK)
+    one = found.cell("once", "wit")
+    why = "no interval, for more than 5 % of the draws have no value"
+    assert (math.isnan(one.value), math.isnan(one.low), one.why) == (False, True, why)
+    assert f"wit, over all replies, once: {why}." in found.notes()
+    assert found.cell("close", "wit").why == ""
+    contest = found.better("once", "close").contest("once", "close", "wit")
+    assert (contest.verdict, contest.why) == ("–", why)
+    pairs = found.better("close", "same")
+    assert pairs.contest("close", "same", "wit").why.startswith("a metric, or the ratings, are the same")
+    assert any(note.startswith("–: a metric, or the ratings,") for note in pairs.notes())
+    assert "A value for a system and none for a reply: self-bleu-2." in found.notes()
 
 
 def test_a_run_of_nothing_but_metrics_of_systems():
     found = ds.correlate(ds.evaluate(Replies.of(examples(), ratings()), ["self-bleu-2"]), **QUICK)
     assert {(one.level, one.metric) for one in found.cells} == {("system", "self-bleu-2")}
+    assert str(found).startswith("sense: over systems")
     assert "self-bleu-2 ↓" in str(found)
-    assert found.better().contests == ()
-    assert "aspect" in str(found.better())
+    with pytest.raises(DialoscopeError, match=r"It takes two metrics with a value for a reply to say which"):
+        found.better()
+    with pytest.raises(DialoscopeError, match=r"No metric of this run has a value for a reply; ask for"):
+        ds.correlate(found.panel.result, levels=["reply"], **QUICK)
 
 
 def test_what_has_no_bounds_counts_as_undefined(run):
@@ -372,7 +394,26 @@ def test_metrics_are_compared_on_the_replies_that_both_have_and_the_right_way_up
     r, lower = (stats.pearsonr(side[known], y[known]).statistic for side in (x, z))
     assert one.second_value == pytest.approx(lower)
     assert one.difference == pytest.approx(r + lower), "lower is better for the second"
-    assert found.better("words", "words").contest("words", "words", "wit").verdict == "unsure"
+
+
+def test_an_accuracy_is_turned_over_about_one_half(run):
+    replies = Replies.of(examples(), ratings())
+    found = ds.correlate(
+        ds.evaluate(replies, ["distinct-1", "repetition-1"]), coefficients=["accuracy"], **QUICK
+    )
+    one = found.better().contest("distinct-1", "repetition-1", "wit")
+    assert one.first_value == pytest.approx(1 - one.second_value), "the one is 1 less the other"
+    assert one.difference == pytest.approx(0, abs=1e-12)
+    up, down = (found.cell(name, "wit", "accuracy").agreement for name in ("distinct-1", "repetition-1"))
+    assert up == pytest.approx(down)
+
+
+def test_what_may_point_either_way_stands_by_its_size(run):
+    scores = Scores(("up", "down"), np.stack([columns().values[:, 1], -columns().values[:, 0]], axis=1))
+    one = ds.correlate(run, scores=scores, **QUICK).better("down", "up").contest("down", "up", "wit")
+    assert one.first_value < 0 < one.second_value
+    assert one.difference == pytest.approx(-one.first_value - one.second_value)
+    assert (one.verdict, one.t > 0) == ("down", True)
 
 
 def test_every_pair_is_corrected_for_their_number(found):
@@ -443,8 +484,10 @@ def test_what_was_not_correlated_cannot_be_asked_for(found):
         found.better("words", "self-bleu-2")
     with pytest.raises(DialoscopeError, match=r"There is no contest of a and b over wit here\."):
         found.better("words", "close").contest("a", "b", "wit")
-    with pytest.raises(DialoscopeError, match="blue"):
+    with pytest.raises(DialoscopeError, match=r"This run has no blue; it has: words, .*, close, loose, "):
         found.better("words", "blue")
+    with pytest.raises(DialoscopeError, match=r"It takes two metrics with a value for a reply to say which"):
+        found.better("words", "words")
 
 
 def test_aspects_are_named_without_regard_to_case(run):
