@@ -4,20 +4,21 @@ Each level says the same four things: the coefficient, the same in every bootstr
 chance alone gives as much, and from how much it is.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from dialoscope.coefficients import Coefficient, measure
-from dialoscope.meta.bootstrap import Clusters, drawn, without_gaps
+from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column
-from dialoscope.meta.correlation.forms import PAIRED, Groups, form_to_shuffle, grouped
+from dialoscope.meta.correlation.forms import PAIRED, Groups
 from dialoscope.meta.correlation.panel import DrawnSystems, Panel, Systems
-from dialoscope.meta.correlation.permutation import exchanged, p_values, reordered, within
+from dialoscope.meta.correlation.permutation import exchanged, reordered, within
 from dialoscope.meta.correlation.row_orders import drawn_orders, suits
+from dialoscope.meta.correlation.sides import GroupedSides, in_groups, permuted
 from dialoscope.results.resampling import Draws
 from dialoscope.tally import Floats, Ints
 
@@ -86,8 +87,8 @@ class Level(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class AllReplies:
-    """Over all replies."""
+class _OfReplies:
+    """What is the same for replies, all together or in groups."""
 
     panel: Panel
     chance: Chance
@@ -100,8 +101,31 @@ class AllReplies:
 
     @cached_property
     def counts(self) -> Counts:
-        """Of replies."""
-        return _counts(self.panel)
+        """Of replies, those in groups without a coefficient as well."""
+        known = ~np.isnan(self.panel.x)[:, :, None] & ~np.isnan(self.panel.y)[:, None, :]
+        contexts = [
+            [len(np.unique(self.panel.item[pair])) for pair in metric.T]
+            for metric in known.transpose(1, 0, 2)
+        ]
+        return Counts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
+
+    def _drawn_from(self, name: str, rows: Ints) -> Floats:
+        """A coefficient of some of the replies in each draw; contexts are drawn with all their replies."""
+        x, y = self.panel.x[rows], self.panel.y[rows]
+        clusters = self._clusters
+        if clusters.count < 2:
+            return np.full((self.chance.draws, x.shape[1], y.shape[1]), np.nan)
+        many = name in PAIRED and suits(len(rows), clusters.count)
+        return (drawn_orders if many else drawn)(name, x, y, clusters.take(rows), self.chance.bootstrap)
+
+    @property
+    def _clusters(self) -> Clusters:
+        return Clusters.of(self.panel.item, self.chance.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class AllReplies(_OfReplies):
+    """Over all replies."""
 
     @property
     def of(self) -> None:
@@ -114,7 +138,7 @@ class AllReplies:
 
     def drawn(self, name: str) -> Floats:
         """Contexts are drawn with all their replies."""
-        return _drawn_replies(name, self.panel, self.chance, np.arange(len(self.panel.rows)))
+        return self._drawn_from(name, np.arange(len(self.panel.rows)))
 
     def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
         """Contexts change places, and replies within them."""
@@ -124,27 +148,14 @@ class AllReplies:
             return exchanged(panel.item[rows], chance.permutations, chance.seed)
 
         groups = Groups(np.zeros(len(panel.rows), np.int64), 1, self.fewest)
-        return _permuted(_Sides(panel.x, panel.y, groups), names, values, orders)
+        return permuted(GroupedSides(panel.x, panel.y, groups), names, values, orders)
 
 
 @dataclass(frozen=True, eq=False)
-class InGroups:
+class InGroups(_OfReplies):
     """Within the replies of each system, or to each context; the mean of those that are defined."""
 
-    panel: Panel
-    chance: Chance
-    fewest: int
     by_system: bool
-
-    @property
-    def metrics(self) -> tuple[Column, ...]:
-        """Those with a value for a reply."""
-        return self.panel.columns
-
-    @cached_property
-    def counts(self) -> Counts:
-        """Of replies, those in groups without a coefficient as well."""
-        return _counts(self.panel)
 
     @property
     def of(self) -> int:
@@ -171,7 +182,7 @@ class InGroups:
         def orders(rows: Ints) -> Iterator[Ints]:
             return within(groups.of[rows], chance.permutations, chance.seed)
 
-        return _permuted(_Sides(self.panel.x, self.panel.y, groups), names, values, orders)
+        return permuted(GroupedSides(self.panel.x, self.panel.y, groups), names, values, orders)
 
     @property
     def _groups(self) -> Groups:
@@ -180,7 +191,7 @@ class InGroups:
 
     def _in_each(self, name: str) -> Floats:
         """(groups, metrics, aspects)."""
-        return _in_groups(name, _Sides(self.panel.x, self.panel.y, self._groups))
+        return in_groups(name, GroupedSides(self.panel.x, self.panel.y, self._groups))
 
     def _drawn_systems(self, name: str) -> Floats:
         """The mean over the systems that have a coefficient to begin with."""
@@ -189,7 +200,7 @@ class InGroups:
         counted = np.zeros(total.shape)
         for system in range(self.of):
             rows = np.flatnonzero(self.panel.system == system)
-            found = _drawn_replies(name, self.panel, self.chance, rows)
+            found = self._drawn_from(name, rows)
             here = known[system] & ~np.isnan(found)
             total += np.where(here, found, 0.0)
             counted += here
@@ -200,7 +211,7 @@ class InGroups:
         found = self._in_each(name)
         known = ~np.isnan(found)
         first = np.unique(self.panel.item, return_index=True)[1]
-        clusters = _clusters(self.panel, self.chance).take(first)
+        clusters = self._clusters.take(first)
         if clusters.count < 2:
             return np.full((self.chance.draws, *found.shape[1:]), np.nan)
         flat = (clusters.sums(side.reshape(len(found), -1)) for side in (np.where(known, found, 0.0), known))
@@ -248,7 +259,7 @@ class OverSystems:
             times, systems, _ = part.x.shape
             groups = Groups(np.repeat(np.arange(times), systems), times, self.fewest)
             x, y = (side.reshape(times * systems, -1) for side in (part.x, part.y))
-            found[:, part.places] = _in_groups(name, _Sides(x, y, groups))
+            found[:, part.places] = in_groups(name, GroupedSides(x, y, groups))
         return np.where(np.isnan(self.values(name).value), np.nan, found)
 
     def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
@@ -259,69 +270,11 @@ class OverSystems:
             return reordered(len(rows), chance.permutations, chance.seed)
 
         groups = Groups(np.zeros(len(self.systems.x), np.int64), 1, self.fewest)
-        return _permuted(_Sides(self.systems.x, self.systems.y, groups), names, values, orders)
+        return permuted(GroupedSides(self.systems.x, self.systems.y, groups), names, values, orders)
 
     @cached_property
     def _draws(self) -> list[DrawnSystems]:
         return list(self.systems.drawn(self.chance.bootstrap))
-
-
-class _Sides(NamedTuple):
-    """Columns of metrics and of ratings, with gaps, and which of their rows are looked at together."""
-
-    x: Floats
-    y: Floats
-    groups: Groups
-
-    def parts(self) -> Iterator["_Part"]:
-        """Without gaps."""
-        for rows, xs, ys in without_gaps(self.x, self.y):
-            groups = replace(self.groups, of=self.groups.of[rows])
-            sides = _Sides(self.x[np.ix_(rows, xs)], self.y[np.ix_(rows, ys)], groups)
-            yield _Part(rows, (xs[:, None], ys), sides)
-
-
-class _Part(NamedTuple):
-    """Those of the columns that have values in the same rows."""
-
-    rows: Ints
-    place: tuple[Ints, Ints]
-    """Of these columns among all metrics and aspects."""
-    sides: _Sides
-
-
-def _in_groups(name: str, sides: _Sides) -> Floats:
-    """In each group, (groups, metrics, aspects)."""
-    found = np.full((sides.groups.count, sides.x.shape[1], sides.y.shape[1]), np.nan)
-    for part in sides.parts():
-        found[:, part.place[0], part.place[1]] = grouped(name, *part.sides)
-    return found
-
-
-def _permuted(
-    sides: _Sides, names: Sequence[str], values: Sequence[Floats], orders: Callable[[Ints], Iterator[Ints]]
-) -> list[Floats]:
-    found = [np.full(value.shape, np.nan) for value in values]
-    for part in sides.parts():
-        forms = [form_to_shuffle(name, *part.sides) for name in names]
-        observed = [value[part.place] for value in values]
-        for one, p in zip(found, p_values(observed, forms, orders(part.rows)), strict=True):
-            one[part.place] = p
-    return found
-
-
-def _clusters(panel: Panel, chance: Chance) -> Clusters:
-    return Clusters.of(panel.item, chance.seed)
-
-
-def _drawn_replies(name: str, panel: Panel, chance: Chance, rows: Ints) -> Floats:
-    """Of some of the replies."""
-    clusters = _clusters(panel, chance)
-    x, y = panel.x[rows], panel.y[rows]
-    if clusters.count < 2:
-        return np.full((chance.draws, x.shape[1], y.shape[1]), np.nan)
-    many = name in PAIRED and suits(len(rows), clusters.count)
-    return (drawn_orders if many else drawn)(name, x, y, clusters.take(rows), chance.bootstrap)
 
 
 def _measured(name: str, x: Floats, y: Floats, fewest: int, what: tuple[str, str]) -> Values:
@@ -340,11 +293,3 @@ def _why(one: Coefficient, fewest: int, what: tuple[str, str]) -> str:
         return one.why
     many = f"{one.n} {what[1]} have" if one.n > 1 else f"{'one' if one.n else 'no'} {what[0]} has"
     return f"{many} a value and a rating, and {fewest} are needed"
-
-
-def _counts(panel: Panel) -> Counts:
-    known = ~np.isnan(panel.x)[:, :, None] & ~np.isnan(panel.y)[:, None, :]
-    contexts = [
-        [len(np.unique(panel.item[pair])) for pair in metric.T] for metric in known.transpose(1, 0, 2)
-    ]
-    return Counts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
