@@ -15,5 +15,9 @@ def write_atomically(path: Path, lines: Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+    except OSError as error:
+        if error.filename is not None:
+            error.filename = str(path)  # the one beside it is nothing to whoever asked for this
+        raise
     finally:
         beside.unlink(missing_ok=True)
