@@ -1,7 +1,10 @@
 """The reply-level numbers of a run as columns: those of its metrics, and those that others' code made."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
@@ -35,6 +38,12 @@ def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> t
         named = printable(", ".join(sorted(taken)))
         raise DialoscopeError(f"The scores name {named}, which the run has as well; rename them.")
     return (*ours, *theirs)
+
+
+def sized(values: Floats) -> Floats:
+    """The values, if need be times a power of two, so that their squares are numbers still."""
+    size = float(np.nanmax(np.abs(values), initial=0.0))
+    return values if size == 0 or 1e-100 < size < 1e100 else np.ldexp(values, -math.frexp(size)[1])
 
 
 def _other(name: str, values: Floats) -> Column:

@@ -1,6 +1,5 @@
 """What metrics and people said of the replies of a run, side by side."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ import numpy as np
 from dialoscope.coefficients import levelled
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters
-from dialoscope.meta.columns import Column, columns, of_systems_alone
+from dialoscope.meta.columns import Column, columns, of_systems_alone, sized
 from dialoscope.printable import printable
 from dialoscope.results import Ratings, Result
 from dialoscope.results.redrawn import drawn_scores
@@ -44,16 +43,12 @@ class Panel:
         """All metrics of a run, and scores by others, with the aspects that are named."""
         found = columns(result, scores)
         index = result.replies
-        names = np.array(index.systems, dtype=object)[index.system].tolist()
-        keys = list(zip(index.ids, names, strict=True))
-        rows = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-        order = sorted(index.systems)
-        place = np.array([order.index(name) for name in index.systems], np.int64)
+        rows = index.rows_by_name()
         return cls(
             result,
             rows,
             _numbered(index.item[rows]),
-            place[index.system[rows]],
+            index.system_by_name()[rows],
             found,
             tuple(aspects),
             _side_by_side([_finite(one.values[rows]) for one in found], len(rows)),
@@ -174,9 +169,7 @@ class Systems:
 
 def _finite(values: Floats) -> Floats:
     """Without what has no bounds, and of a size whose squares are numbers still."""
-    known = np.where(np.isfinite(values), values, np.nan)
-    size = float(np.nanmax(np.abs(known), initial=0.0))
-    return known if size == 0 or 1e-100 < size < 1e100 else np.ldexp(known, -math.frexp(size)[1])
+    return sized(np.where(np.isfinite(values), values, np.nan))
 
 
 def _numbered(items: Ints) -> Ints:

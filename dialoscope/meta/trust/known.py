@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dialoscope.metrics import Metric
 
 SHIPPED = Path(__file__).with_name("trust.json")
+FITTED = "its weights were fitted to some of these very ratings"
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +70,12 @@ class Trust(Report):
         if not mean.studies:
             return Trusted(told="no corpus has ratings of replies with a value")
         return Trusted(mean.value, mean.low, mean.high, mean.studies, told(family, mean))
+
+    def learned_from(self, data: Collection[str]) -> frozenset[str]:
+        """The signatures of metrics whose weights were fitted to ratings of data with one of these hashes."""
+        if {corpus.data for corpus in self.corpora}.isdisjoint(data):
+            return frozenset()
+        return frozenset(family.signature for family in self.families if family.how)
 
     def _unknown(self, metric: "Metric[Any]") -> str:
         if not metric.of_replies:
