@@ -24,20 +24,34 @@ class Coefficient(NamedTuple):
     why: str = ""
 
 
-def measure(name: str, x: Floats, y: Floats, fewest: int = FEWEST) -> Coefficient:
+class Words(NamedTuple):
+    """What the two columns are called where a reason is told."""
+
+    first: str = "the first side is"
+    second: str = "the second side is"
+    both: str = "both sides are"
+    pairs: str = "of values"
+
+
+def measure(
+    name: str,
+    x: Floats,
+    y: Floats,
+    fewest: int = FEWEST,
+    words: Words = Words(),  # noqa: B008 - a constant
+) -> Coefficient:
     """A coefficient by its name, of the places where both columns have a value."""
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
     n = len(x)
     if n < fewest:
-        return Coefficient(
-            math.nan, n, f"{n or 'no'} pair{'s' * (n != 1)} of values, and {fewest} are needed"
-        )
+        few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {fewest} are needed"
+        return Coefficient(math.nan, n, few)
     value = FUNCTIONS[name](x, y)
     if math.isnan(value):
-        same = [side for side, column in (("first", x), ("second", y)) if _scale(column) == 0]
-        why = "both sides are" if len(same) == 2 else f"the {''.join(same) or 'first'} side is"
-        return Coefficient(math.nan, n, f"{why} the same everywhere")
+        same = [side for side, column in ((words.first, x), (words.second, y)) if _scale(column) == 0]
+        which = words.both if len(same) == 2 else "".join(same) or words.first
+        return Coefficient(math.nan, n, f"{which} the same everywhere")
     return Coefficient(value, n)
 
 

@@ -3,7 +3,10 @@
 import math
 from typing import NamedTuple
 
-from dialoscope.coefficients import bracketed
+from dialoscope.coefficients import Coefficient, bracketed
+from dialoscope.tally import Floats
+
+FEW_DRAWS = "too many draws have no value"
 
 
 class Estimate(NamedTuple):
@@ -15,6 +18,16 @@ class Estimate(NamedTuple):
     n: int = 0
     """0 where it is not counted."""
     why: str = ""
+
+    @classmethod
+    def of(cls, found: Coefficient, ends: Floats, contexts: int, lost: str = FEW_DRAWS) -> "Estimate":
+        """A coefficient with the interval that was drawn from so many contexts, or why there is none."""
+        if found.why:
+            return cls.undefined(found.why, found.n)
+        if contexts < 2:
+            return cls(found.value, n=found.n, why="a single context has no interval")
+        low, high = map(float, ends)
+        return cls(found.value, low, high, found.n, lost if math.isnan(low) else "")
 
     @classmethod
     def undefined(cls, why: str, n: int = 0) -> "Estimate":

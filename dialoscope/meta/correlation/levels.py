@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, measure
+from dialoscope.coefficients import Coefficient, Words, measure
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column
 from dialoscope.meta.correlation.forms import PAIRED, Groups
@@ -279,17 +279,14 @@ class OverSystems:
 
 def _measured(name: str, x: Floats, y: Floats, fewest: int, what: tuple[str, str]) -> Values:
     """One by one, with reasons."""
-    found = [[measure(name, ours, theirs, fewest) for theirs in y.T] for ours in x.T]
+    words = Words("the metric is", "the ratings are", "metric and ratings are")
+    found = [[measure(name, ours, theirs, fewest, words) for theirs in y.T] for ours in x.T]
     values = np.array([[one.value for one in row] for row in found]).reshape(x.shape[1], y.shape[1])
     return Values(values, [[_why(one, fewest, what) for one in row] for row in found])
 
 
 def _why(one: Coefficient, fewest: int, what: tuple[str, str]) -> str:
-    if not one.why or one.n >= fewest:
-        sides = {"the first side is": "the metric is", "the second side is": "the ratings are"}
-        for theirs, ours in {**sides, "both sides are": "metric and ratings are"}.items():
-            if one.why.startswith(theirs):
-                return ours + one.why.removeprefix(theirs)
+    if one.n >= fewest:
         return one.why
     many = f"{one.n} {what[1]} have" if one.n > 1 else f"{'one' if one.n else 'no'} {what[0]} has"
     return f"{many} a value and a rating, and {fewest} are needed"

@@ -1,18 +1,18 @@
 """How the rated aspects go together: correlations of the mean ratings that replies got."""
 
-import math
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, measure
+from dialoscope.coefficients import Words, measure
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
 from dialoscope.results.resampling import Draws
 from dialoscope.tally import Floats
 
 COEFFICIENTS = ("pearson", "spearman")
+_WORDS = Words("the first aspect is", "the second aspect is", "both aspects are")
 
 
 class Pair(NamedTuple):
@@ -45,23 +45,10 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
     for (i, first), (j, second) in combinations(enumerate(means), 2):
         rows = ~np.isnan(columns[:, [i, j]]).any(axis=1)
         x, y = columns[rows, i], columns[rows, j]
-        alone = len(np.unique(how.clusters.block[rows])) < 2
-        found.append(
-            Pair(
-                first,
-                second,
-                *(_estimate(measure(name, x, y), ends[name][:, i, j], alone=alone) for name in COEFFICIENTS),
-            )
+        contexts = len(np.unique(how.clusters.block[rows]))
+        estimates = (
+            Estimate.of(measure(name, x, y, words=_WORDS), ends[name][:, i, j], contexts)
+            for name in COEFFICIENTS
         )
+        found.append(Pair(first, second, *estimates))
     return tuple(found)
-
-
-def _estimate(found: Coefficient, ends: Floats, *, alone: bool) -> Estimate:
-    """A coefficient with its interval; a context that is alone leaves nothing to draw from."""
-    value, n, why = found
-    if why:
-        return Estimate.undefined(why.replace("side", "aspect"), n)
-    if alone:
-        return Estimate(value, n=n, why="a single context has no interval")
-    low, high = map(float, ends)
-    return Estimate(value, low, high, n, "too many draws have no value" if math.isnan(low) else "")

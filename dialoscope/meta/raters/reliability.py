@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, levelled, measure, ranks
+from dialoscope.coefficients import Coefficient, Words, levelled, measure, ranks
 from dialoscope.meta.estimate import Estimate
 from dialoscope.results.ratings import Judgements
 from dialoscope.tally import Floats, Ints
 
 LEVELS = ("nominal", "ordinal", "interval")
+_WORDS = Words("the rater's are", "the others' means are", "all are", "of ratings by the rater and by others")
 
 
 class Alone(NamedTuple):
@@ -42,15 +43,8 @@ def leave_one_out(said: Judgements) -> tuple[Alone, ...]:
 
 
 def _alone(rater: str, given: Floats, others: Floats) -> Alone:
-    pearson, spearman = (_in_words(measure(name, given, others)) for name in ("pearson", "spearman"))
+    pearson, spearman = (measure(name, given, others, words=_WORDS) for name in ("pearson", "spearman"))
     return Alone(rater, len(given), float(given.mean()), variance(given), pearson, spearman)
-
-
-def _in_words(found: Coefficient) -> Coefficient:
-    """With the reason in the words of this table: the first side is a rater, the second are the others."""
-    why = found.why.replace("the first side is", "the rater's are")
-    why = why.replace("the second side is", "the others' means are").replace("both sides are", "all are")
-    return found._replace(why=why.replace("of values", "of ratings by the rater and by others"))
 
 
 def variance(values: Floats) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import Coefficient, measure
+from dialoscope.coefficients import Coefficient, Words, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
@@ -22,6 +22,7 @@ from dialoscope.results.resampling import Draws
 from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.tally import Floats, Ints
 
+LOST = "so many values are the same that it has no interval"
 FITTED = "its weights were fitted to some of these very ratings"
 
 
@@ -158,7 +159,9 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
             both = np.isfinite(scored.values) & np.isfinite(people)
             contexts = len(np.unique(one.items[both]))
             spearman, pearson = (
-                _estimate(measure(name, scored.values, people), ends[name][:, place, other], contexts)
+                Estimate.of(
+                    _measured(name, scored.values, people), ends[name][:, place, other], contexts, LOST
+                )
                 for name in ("spearman", "pearson")
             )
             known = math.isfinite(spearman.low)
@@ -180,24 +183,10 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
     return found
 
 
-def _estimate(found: Coefficient, ends: Floats, contexts: int) -> Estimate:
-    """A coefficient with the interval that was drawn, where there can be one."""
-    if found.why:
-        return Estimate.undefined(_why(found), found.n)
-    if contexts < 2:
-        return Estimate(found.value, n=found.n, why="a single context has no interval")
-    if math.isnan(ends[0]):
-        why = "so many values are the same that it has no interval"
-        return Estimate(found.value, n=found.n, why=why)
-    return Estimate(found.value, float(ends[0]), float(ends[1]), found.n)
-
-
-def _why(found: Coefficient) -> str:
-    """In the words of this table: the first side is the metric, the second people."""
-    if found.n == 0:
-        return "no rated reply has a value"
-    why = found.why.replace("both sides are", "all values and all ratings are")
-    return why.replace("the first side is", "all values are").replace("the second side is", "all ratings are")
+def _measured(name: str, values: Floats, people: Floats) -> Coefficient:
+    words = Words("all values are", "all ratings are", "all values and all ratings are")
+    found = measure(name, values, people, words=words)
+    return found if found.n else found._replace(why="no rated reply has a value")
 
 
 def _title(result: Result) -> str:
