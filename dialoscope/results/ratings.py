@@ -106,10 +106,19 @@ class Ratings:
         """Only what was said of these replies."""
         return self._some(np.isin(self.reply, replies).tolist())
 
+    def with_replies(self, rows: Ints) -> "Ratings":
+        """The same if the replies had come in this order, those of each reply by aspect and rater."""
+        reply = np.argsort(rows)[self.reply]
+        keys = list(zip(reply.tolist(), self.aspect, self.rater, strict=True))
+        return replace(self, reply=reply)._at(sorted(range(len(keys)), key=keys.__getitem__))
+
     def _some(self, kept: Sequence[bool]) -> "Ratings":
-        rows = np.flatnonzero(kept)
-        aspect, rater = ([column[row] for row in rows.tolist()] for column in (self.aspect, self.rater))
-        return Ratings(self.reply[rows], tuple(aspect), tuple(rater), self.value[rows], self.notes)
+        return self._at(np.flatnonzero(kept).tolist())
+
+    def _at(self, rows: Sequence[int]) -> "Ratings":
+        aspect, rater = (tuple(column[row] for row in rows) for column in (self.aspect, self.rater))
+        chosen = np.array(rows, np.int64)
+        return Ratings(self.reply[chosen], aspect, rater, self.value[chosen], self.notes)
 
     def means(self, aspect: str, replies: int) -> Floats:
         """The mean rating of each of so many replies; NaN where nobody rated it."""

@@ -47,6 +47,16 @@ class ReplyIndex:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def rows_by_name(self) -> Ints:
+        """The replies by id and system: sums in this order do not depend on the order they came in."""
+        names = [self.systems[place] for place in self.system.tolist()]
+        keys = list(zip(self.ids, names, strict=True))
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+    def system_by_name(self) -> Ints:
+        """The place of each reply's system among their names in the order of the alphabet."""
+        return np.argsort(np.argsort(np.array(self.systems, dtype=object)))[self.system]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:

@@ -57,13 +57,16 @@ def raters(
     if system is not None:
         said = said.of_replies(result.rows(system))
     wanted = _wanted(said, aspect)
+    rows = result.replies.rows_by_name()
+    said = said.with_replies(rows)
     if normalise is not None or scales:
         said = normalised(said, normalise or "scale", scales, wanted)
     valued = _valued(said, wanted)
     seed = result.provenance.seed if seed is None else seed
-    how = Resampling(Clusters.of(result.replies.item, seed), Draws(draws, seed), confidence)
-    means = {name: said.means(name, len(result.replies)) for name in valued}
-    found = tuple(_aspect(said, name, result.replies.system, confidence) for name in valued)
+    how = Resampling(Clusters.of(result.replies.item[rows], seed), Draws(draws, seed), confidence)
+    means = {name: said.means(name, len(rows)) for name in valued}
+    systems = result.replies.system_by_name()[rows]
+    found = tuple(_aspect(said, name, systems, confidence) for name in valued)
     silent = [_silent(name) for name in wanted if name not in valued]
     return Raters(found, pairs(means, how), (*said.notes, *silent), confidence, how.draws)
 

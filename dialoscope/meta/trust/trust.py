@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import Coefficient, Words, measure
+from dialoscope.coefficients import Coefficient, Words, levelled, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
 from dialoscope.meta.trust.family import Corpus, Family, Figure
-from dialoscope.meta.trust.known import Trust, shipped
+from dialoscope.meta.trust.known import FITTED, Trust, shipped
 from dialoscope.meta.trust.pooling import fisher
 from dialoscope.printable import printable
 from dialoscope.results import Result
@@ -23,7 +23,6 @@ from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.tally import Floats, Ints
 
 LOST = "so many values are the same that it has no interval"
-FITTED = "its weights were fitted to some of these very ratings"
 
 
 def trust(
@@ -121,7 +120,8 @@ class Judged:
             Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one))
             for signature, one in reversed(families.items())
         )
-        means = {aspect: result.ratings.means(aspect, len(result.replies)) for aspect in aspects}
+        replies = len(result.replies)
+        means = {aspect: levelled(result.ratings.means(aspect, replies)) for aspect in aspects}
         return cls(name, columns, means, result.replies.item, result.provenance.data, result.provenance.seed)
 
 
@@ -219,10 +219,7 @@ def _check_apart(corpora: Sequence[Judged]) -> None:
 
 def _marked(found: Trust, data: set[str]) -> Trust:
     """A metric that learned from ratings is not judged by these as if it had not."""
-    known = shipped()
-    if not data & {corpus.data for corpus in known.corpora}:
-        return found
-    learned = {family.signature for family in known.families if family.how}
+    learned = shipped().learned_from(data)
     families = tuple(
         replace(family, how=FITTED) if family.signature in learned else family for family in found.families
     )
