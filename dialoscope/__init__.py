@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dialoscope.meta.agreement.agreement import Agreement
     from dialoscope.meta.comparison.compare import compare
     from dialoscope.meta.comparison.comparisons import Comparisons
+    from dialoscope.meta.correlation.contests import Contests
     from dialoscope.meta.correlation.correlate import correlate
     from dialoscope.meta.correlation.correlations import Correlations
     from dialoscope.meta.raters.raters import raters
@@ -99,9 +100,10 @@ _HOMES = {
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
     "Comparisons": "meta.comparison.comparisons",
-    "Contexts": "data.contexts",
     "Composite": "metrics.composite",
     "CompositeRecipe": "learn.composite",
+    "Contests": "meta.correlation.contests",
+    "Contexts": "data.contexts",
     "Copying": "metrics.copying",
     "Correlations": "meta.correlation.correlations",
     "CrossRecipe": "learn.recipe",
@@ -201,6 +203,7 @@ __all__ = [
     "Comparisons",
     "Composite",
     "CompositeRecipe",
+    "Contests",
     "Contexts",
     "Copying",
     "Correlations",

@@ -24,7 +24,7 @@ class Coefficient(NamedTuple):
     why: str = ""
 
 
-class Words(NamedTuple):
+class Wording(NamedTuple):
     """What the two columns are called where a reason is told."""
 
     first: str = "the first side is"
@@ -38,7 +38,7 @@ def measure(
     x: Floats,
     y: Floats,
     fewest: int = FEWEST,
-    words: Words = Words(),  # noqa: B008 - a constant
+    words: Wording = Wording(),  # noqa: B008 - a constant
 ) -> Coefficient:
     """A coefficient by its name, of the places where both columns have a value."""
     known = ~(np.isnan(x) | np.isnan(y))

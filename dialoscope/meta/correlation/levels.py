@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, Words, measure
+from dialoscope.coefficients import Coefficient, Wording, measure
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column
 from dialoscope.meta.correlation.forms import PAIRED, Groups
@@ -279,7 +279,7 @@ class OverSystems:
 
 def _measured(name: str, x: Floats, y: Floats, fewest: int, what: tuple[str, str]) -> Values:
     """One by one, with reasons."""
-    words = Words("the metric is", "the ratings are", "metric and ratings are")
+    words = Wording("the metric is", "the ratings are", "metric and ratings are")
     found = [[measure(name, ours, theirs, fewest, words) for theirs in y.T] for ours in x.T]
     values = np.array([[one.value for one in row] for row in found]).reshape(x.shape[1], y.shape[1])
     return Values(values, [[_why(one, fewest, what) for one in row] for row in found])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dialoscope.meta.correlation.correlation import Aspect, Correlation, Kind, Settings, written
 from dialoscope.meta.correlation.forms import MOST_SHUFFLED_PAIRS, PAIRED
 from dialoscope.printable import printable
+from dialoscope.results.report import gathered
 from dialoscope.results.table import chance
 
 FEW_SYSTEMS = 6
@@ -91,30 +92,29 @@ def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
 
 def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Metrics that are undefined for as many replies, together."""
-    found: dict[int, dict[str, None]] = {}
-    for one in cells:
-        if one.undefined:
-            found.setdefault(one.undefined, {})[printable(one.metric)] = None
+    found = gathered((one.undefined, printable(one.metric)) for one in cells if one.undefined)
     for count, metrics in found.items():
-        yield f"{count} of {settings.replies} replies have no value of {_listed(list(metrics))}."
+        yield f"{count} of {settings.replies} replies have no value of {_listed(metrics)}."
 
 
 def _reasons(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Why coefficients, and the intervals that are shown, are undefined; those for one reason together."""
-    found: dict[tuple[str, str, str], dict[str, None]] = {}
-    for one in cells:
-        shown = (one.kind, one.coefficient) == (settings.kinds[0], settings.main)
-        if one.why and (shown or math.isnan(one.value)):
-            undefined = "is undefined for " if math.isnan(one.value) else ""
-            key = (one.aspect, f"{one.kind.title}, {undefined}", one.why)
-            found.setdefault(key, {})[printable(one.metric)] = None
+    shown = settings.kinds[0], settings.main
+    told = [
+        one for one in cells if one.why and (math.isnan(one.value) or (one.kind, one.coefficient) == shown)
+    ]
+    found = gathered(((one.aspect, _where(one), one.why), printable(one.metric)) for one in told)
     lines = [
-        f"{printable(aspect)}, {where}{_listed(list(metrics))}: {why}."
+        f"{printable(aspect)}, {where}{_listed(metrics)}: {why}."
         for (aspect, where, why), metrics in found.items()
     ]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"… and for {len(lines) - _SHOWN} more reasons; all of them: --json (json())."
+
+
+def _where(one: Correlation) -> str:
+    return f"{one.kind.title}, {'is undefined for ' if math.isnan(one.value) else ''}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import Words, measure
+from dialoscope.coefficients import Wording, measure
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
 from dialoscope.results.resampling import Draws
 from dialoscope.tally import Floats
 
 COEFFICIENTS = ("pearson", "spearman")
-_WORDS = Words("the first aspect is", "the second aspect is", "both aspects are")
+_WORDS = Wording("the first aspect is", "the second aspect is", "both aspects are")
 
 
 class Pair(NamedTuple):

@@ -9,13 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, Words, levelled, measure, ranks
+from dialoscope.coefficients import Coefficient, Wording, levelled, measure, ranks
 from dialoscope.meta.estimate import Estimate
 from dialoscope.results.ratings import Judgements
 from dialoscope.tally import Floats, Ints
 
 LEVELS = ("nominal", "ordinal", "interval")
-_WORDS = Words("the rater's are", "the others' means are", "all are", "of ratings by the rater and by others")
+_WORDS = Wording(
+    "the rater's are", "the others' means are", "all are", "of ratings by the rater and by others"
+)
 
 
 class Alone(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import Coefficient, Words, levelled, measure
+from dialoscope.coefficients import Coefficient, Wording, levelled, measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
@@ -184,7 +184,7 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
 
 
 def _measured(name: str, values: Floats, people: Floats) -> Coefficient:
-    words = Words("all values are", "all ratings are", "all values and all ratings are")
+    words = Wording("all values are", "all ratings are", "all values and all ratings are")
     found = measure(name, values, people, words=words)
     return found if found.n else found._replace(why="no rated reply has a value")
 
