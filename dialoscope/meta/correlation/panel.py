@@ -43,16 +43,12 @@ class Panel:
         """All metrics of a run, and scores by others, with the aspects that are named."""
         found = columns(result, scores)
         index = result.replies
-        names = np.array(index.systems, dtype=object)[index.system].tolist()
-        keys = list(zip(index.ids, names, strict=True))
-        rows = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
-        order = sorted(index.systems)
-        place = np.array([order.index(name) for name in index.systems], np.int64)
+        rows = index.rows_by_name()
         return cls(
             result,
             rows,
             _numbered(index.item[rows]),
-            place[index.system[rows]],
+            index.system_by_name()[rows],
             found,
             tuple(aspects),
             _side_by_side([_finite(one.values[rows]) for one in found], len(rows)),
