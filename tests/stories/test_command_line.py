@@ -308,7 +308,7 @@ def test_help_and_version():
     assert dialoscope("--version").stdout == f"dialoscope {ds.__version__}\n"
 
 
-@pytest.mark.parametrize("verb", ["raters", "compare", "agree"])
+@pytest.mark.parametrize("verb", ["agree", "compare", "correlate", "raters"])
 def test_the_columns_that_can_be_mapped_are_those_of_the_files_read(verb):
     told = CliRunner().invoke(app, [verb, "--help"]).output
     assert "rating=stars" in told
