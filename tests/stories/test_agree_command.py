@@ -111,7 +111,7 @@ def test_one_metric_has_nothing_to_agree_with(tmp_path, sample, cli):
     code, _, err = cli("agree", tmp_path / "run")
     assert code == 2
     assert "Agreement is between two metrics or more, and this run has 1 that can be compared." in err
-    assert "self-bleu-4 is left out (a value for a system and none for a reply)." in err
+    assert "Left out: self-bleu-4 (a value for a system and none for a reply)." in err
 
 
 def test_what_the_page_shows_is_what_its_commands_print():

@@ -12,6 +12,7 @@ from dialoscope.meta.agreement.clustering import Cluster
 from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.agreement.view import Group
 from dialoscope.meta.estimate import Estimate
+from dialoscope.meta.trust.known import FITTED
 from dialoscope.printable import printable
 
 SAME = 0.9
@@ -65,6 +66,8 @@ class Evidence:
     """The mean r within each cluster when length is held constant; NaN where there is none."""
     alike: tuple[float, ...]
     """The share of the replies that have the metric's commonest value."""
+    fitted: frozenset[int] = frozenset()
+    """The metrics that learned from the ratings they are judged by."""
 
     def preferred(self) -> list[int]:
         """The metrics that follow people best first; where that is not known, in the order of their names."""
@@ -141,12 +144,19 @@ def _without(of: Evidence, matrix: Matrix, place: int) -> Matrix:
 
 def _why(of: Evidence, gains: Mapping[int, Estimate]) -> str:
     first, *more = gains
-    weak = "" if of.trust[first].value >= LITTLE else " That is little."
+    after = "" if of.trust[first].value >= LITTLE else " That is little."
+    learned = of.fitted & gains.keys()
+    if learned:
+        after += f" {of.listed(learned)}: {FITTED}, so that it looks better here than elsewhere."
     if not more:
-        none = "adds to it" if of.rated else "of another cluster does"
+        better = [i for i in of.preferred() if of.judging[i] and of.trust[i].value > of.trust[first].value]
+        among = "those that are neither mostly length nor nearly constant" if better else "all metrics"
+        none = (
+            "that agrees with it adds to it" if of.rated else "of another cluster agrees with it and does so"
+        )
         return (
-            f"Report {of.told([first], of.trust)}: of all metrics it follows people best ({of.basis}), and "
-            f"no other that agrees with it {none}.{weak}"
+            f"Report {of.told([first], of.trust)}: of {among} it follows people best ({of.basis}), and no "
+            f"other {none}.{after}"
         )
     least = min((of.matrix.estimate(i, j) for i, j in combinations(gains, 2)), key=lambda one: one.value)
     added = (
@@ -156,7 +166,7 @@ def _why(of: Evidence, gains: Mapping[int, Estimate]) -> str:
     )
     return (
         f"Report {of.told([*gains], of.trust)}: each follows people ({of.basis}), they come from different "
-        f"clusters, and they agree with each other (r {least} or more).{added}{weak}"
+        f"clusters, and they agree with each other (r {least} or more).{added}{after}"
     )
 
 
@@ -167,9 +177,9 @@ def _one_of_each(of: Evidence) -> Advice:
     chosen = [max(sorted(cluster), key=middle.__getitem__) for cluster in of.clusters]
     names = ", ".join(printable(of.names[i]) for i in chosen)
     sentence = (
-        "Nobody rated these replies, and nothing is known of these metrics from elsewhere, so nothing says "
-        "which of them to trust. To see all that they measure, report one of each cluster, that which is "
-        f"most like the others of it: {names}."
+        "No ratings tell these replies apart, and nothing is known of these metrics from elsewhere, so "
+        "nothing says which of them to trust. To see all that they measure, report one of each cluster, that "
+        f"which is most like the others of it: {names}."
     )
     return Advice("report", tuple(of.names[i] for i in chosen), sentence, of.named(chosen, central))
 
@@ -241,7 +251,7 @@ def _lengthy(of: Evidence) -> Iterator[Advice]:
 
 def _by_length(of: Evidence) -> Iterator[Advice]:
     for cluster, group, rest in zip(of.clusters, of.groups, of.without_length, strict=True):
-        if rest < 1 - of.cut:
+        if rest < min(1 - of.cut, group.r.value / 2):
             sentence = (
                 f"It is length that {of.listed(cluster)} have in common: their mean r falls from "
                 f"{short(group.r.value)} to {short(rest)} with {printable(of.length)} held constant."

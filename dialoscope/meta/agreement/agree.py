@@ -11,13 +11,22 @@ from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.agreement.advice import Evidence, advice
 from dialoscope.meta.agreement.agreement import About, Agreement, LeftOut, Settings
-from dialoscope.meta.agreement.given import LENGTH, Given, People, comparable, known_elsewhere, to_hold
+from dialoscope.meta.agreement.given import (
+    LENGTH,
+    Given,
+    People,
+    comparable,
+    fitted_here,
+    known_elsewhere,
+    to_hold,
+)
 from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.agreement.notes import IN_WORDS, missing, notes_on
 from dialoscope.meta.agreement.view import View
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import columns, of_systems_alone
 from dialoscope.meta.estimate import UNKNOWN, Estimate
+from dialoscope.meta.trust.known import FITTED
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
@@ -32,7 +41,7 @@ CUT = 0.5
 """Clusters are merged while their metrics agree by r = 0.5 on average, half way from nothing to all."""
 MOST_NUMBERS = 50_000_000
 """In the coefficients of all draws: 400 MB, of which a few copies are made."""
-ELSEWHERE = "Spearman's ρ over other corpora, for nobody rated these replies"
+ELSEWHERE = "Spearman's ρ over other corpora, for no ratings tell these replies apart"
 
 
 def agree(
@@ -86,7 +95,8 @@ def agree(
         aspect=people.aspect,
     )
     notes = (*said.notes, *(others.notes if others else ()))
-    return _agreement(Given(kept, items, people, known_elsewhere(result)), settings, left_out, notes)
+    given = Given(kept, items, people, known_elsewhere(result), fitted_here(result))
+    return _agreement(given, settings, left_out, notes)
 
 
 def _agreement(
@@ -162,6 +172,7 @@ def _about(i: int, given: Given, whole: Matrix, held: int | None) -> About:
         length=UNKNOWN if held is None else whole.estimate(i, held),
         people=whole.estimate(i, len(given.columns)) if given.people.aspect else UNKNOWN,
         elsewhere=given.elsewhere.get(column.name, UNKNOWN),
+        how=FITTED if column.name in given.fitted else "",
     )
 
 
@@ -189,6 +200,7 @@ def _evidence(
         lengths=tuple(one.length for one in metrics),
         without_length=tuple(_within(rest, one.metrics) for one in plain.groups),
         alike=tuple(one.alike for one in metrics),
+        fitted=frozenset(i for i, one in enumerate(metrics) if one.how and rated),
     )
 
 

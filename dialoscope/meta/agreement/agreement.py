@@ -34,6 +34,8 @@ class About:
     """How it goes with people who rated these replies, sign kept."""
     elsewhere: Estimate
     """Spearman's coefficient with people over the corpora of the shipped table of trust, sign kept."""
+    how: str = ""
+    """What must be known of the figures with people: that the metric learned from these very ratings."""
 
     def record(self) -> dict[str, Any]:
         """For programs."""

@@ -1,6 +1,7 @@
 """What is compared: the columns of metrics, what people said of the replies, what is known from elsewhere."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,8 @@ from dialoscope.aspects import standing
 from dialoscope.coefficients import FEWEST
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.agreement.agreement import LeftOut
-from dialoscope.meta.columns import Column
+from dialoscope.meta.agreement.notes import missing
+from dialoscope.meta.columns import Column, sized
 from dialoscope.meta.estimate import Estimate
 from dialoscope.meta.trust.known import shipped
 from dialoscope.printable import printable
@@ -61,6 +63,8 @@ class Given(NamedTuple):
     people: People
     elsewhere: Mapping[str, Estimate]
     """How metrics go with people on other replies."""
+    fitted: Collection[str]
+    """Metrics that learned from ratings of these replies."""
 
 
 def comparable(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list[Column], list[LeftOut]]:
@@ -72,12 +76,11 @@ def comparable(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list
         if why:
             left_out.append(LeftOut(column.name, why))
         else:
-            kept.append(column)
+            kept.append(replace(column, values=sized(column.values)))
     if len(kept) < 2:
-        told = "".join(f" {printable(one.metric)} is left out ({one.why})." for one in left_out)
+        told = f"this run has {len(kept) or 'none'} that can be compared."
         raise DialoscopeError(
-            f"Agreement is between two metrics or more, and this run has {len(kept) or 'none'} that can be "
-            f"compared.{told}"
+            " ".join([f"Agreement is between two metrics or more, and {told}", *missing(left_out)])
         )
     return kept, left_out
 
@@ -85,6 +88,8 @@ def comparable(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list
 def _unusable(values: Floats) -> str:
     """Why a column cannot be compared; empty where it can."""
     known = values[~np.isnan(values)]
+    if len(values) < FEWEST:
+        return f"replies: {len(values)}, and {FEWEST} are needed"
     if len(known) < FEWEST or 2 * len(known) < len(values):
         return f"undefined for {len(values) - len(known)} of {len(values)} replies"
     if not _varies(values):
@@ -96,11 +101,11 @@ def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut
     """The metric to hold constant; empty where there is none to hold."""
     if name is None or name in {column.name for column in kept}:
         return name or ""
+    if name == LENGTH:
+        return ""  # nobody need have asked for it
     why = {one.metric: one.why for one in left_out}
     if name in why:
         raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
-    if name == LENGTH:
-        return ""
     known = ", ".join(printable(column.name) for column in kept)
     raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
 
@@ -114,3 +119,9 @@ def known_elsewhere(result: Result) -> dict[str, Estimate]:
     """How the run's metrics go with people on other replies, as far as that was measured."""
     known = {result.label(one): shipped().of(one) for one in result.metrics if one.of_replies}
     return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}
+
+
+def fitted_here(result: Result) -> list[str]:
+    """The run's metrics that learned from ratings of its very replies."""
+    learned = shipped().learned_from([result.provenance.data])
+    return [result.label(one) for one in result.metrics if one.unfitted.signature in learned]

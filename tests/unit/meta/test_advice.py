@@ -191,5 +191,21 @@ def test_what_length_holds_together():
     assert one.numbers == {"cluster": {"r": 0.9, "without_length": 0.1}}
 
 
+def test_a_small_fall_without_length_is_not_called_length():
+    of = evidence({}, ((0, 1), (2,), (3,)), cut=0.1, without_length=(0.89, math.nan, math.nan))
+    assert not said(of, "length")
+
+
+def test_the_best_of_all_is_not_named_where_another_is_better_but_length():
+    of = evidence(
+        {(0, PEOPLE): 0.6, (1, PEOPLE): 0.7}, lengths=(UNKNOWN, Estimate(0.9, 0.8, 0.95), *[UNKNOWN] * 2)
+    )
+    (one,) = said(of, "report")
+    assert one.metrics == ("a",)
+    assert (
+        "of those that are neither mostly length nor nearly constant it follows people best" in one.sentence
+    )
+
+
 def test_what_is_nearly_always_the_same_is_not_called_redundant():
     assert not said(evidence({(0, 1): 0.99}, ((0, 1), (2,), (3,)), alike=(0.1, 0.97, 0.1, 0.1)), "redundant")

@@ -225,7 +225,7 @@ def test_ratings_that_do_not_vary_say_nothing(run):
     )
     assert agreement.settings.aspect == ""
     assert "overall is rated the same everywhere, or hardly at all, and says nothing." in agreement.notes
-    assert agreement.advice[0].sentence.startswith("Nobody rated these replies")
+    assert agreement.advice[0].sentence.startswith("No ratings tell these replies apart")
 
 
 def test_without_a_metric_of_length_nothing_is_held_constant():
@@ -253,7 +253,7 @@ def test_without_a_metric_of_length_nothing_is_held_constant():
         ),
         (
             {"scores": Scores(("x",), np.full((REPLIES, 1), 2.0))},
-            "this run has 1 that can be compared. x is left out",
+            "this run has 1 that can be compared. Left out: x (2 for every reply).",
         ),
     ],
 )
@@ -265,10 +265,51 @@ def test_what_cannot_be_done_is_said(run, options, message):
 
 def test_a_length_that_does_not_vary_cannot_be_held_constant():
     replies = [replace(one, response="two words") for one in examples()]
-    result = ds.evaluate(replies, ["words"])
-    with pytest.raises(DialoscopeError, match=r"words cannot be held constant \(2 for every reply\)"):
-        ds.agree(result, scores=Scores(PLANTED, planted()))
-    assert ds.agree(result, scores=Scores(PLANTED, planted()), length=None, draws=20).without_length is None
+    result = ds.evaluate(replies, ["words", "repetition-1"])
+    scores = Scores(PLANTED, planted())
+    with pytest.raises(DialoscopeError, match=r"repetition-1 cannot be held constant \(0 for every reply\)"):
+        ds.agree(result, scores=scores, length="repetition-1")
+    for length in ("words", None):
+        found = ds.agree(result, scores=scores, length=length, draws=20)
+        assert found.without_length is None
+        assert "Length was not held constant." in found.notes
+        assert "Left out: words (2 for every reply)." in found.notes
+
+
+def test_sizes_whose_squares_are_no_numbers_do_not_show(run):
+    values = planted()
+    far = Scores(PLANTED, values * [1, 1e300, 1e-300, 1, 1, 1])
+    near, found = (ds.agree(run, scores=one, draws=20).plain for one in (Scores(PLANTED, values), far))
+    np.testing.assert_allclose(found.r, near.r, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.low, near.low, rtol=0, atol=1e-12)
+
+
+def test_too_few_replies_are_said_to_be_too_few():
+    two = ds.evaluate(examples(range(2)), ["words", "distinct-1"])
+    with pytest.raises(
+        DialoscopeError, match=r"Left out: distinct-1, words \(replies: 2, and 3 are needed\)"
+    ):
+        ds.agree(two)
+
+
+def test_what_learned_from_these_ratings_is_not_praised_without_saying_so(run, monkeypatch):
+    known = shipped()
+    corpus = replace(known.corpora[0], data=run.provenance.data)
+    learned = replace(known.families[0], signature=run.metrics[0].signature, how="somehow")
+    monkeypatch.setattr(
+        "dialoscope.meta.agreement.given.shipped",
+        lambda: replace(known, corpora=(corpus,), families=(learned,)),
+    )
+    scores = Scores(("other", "third"), planted()[:, [0, 3]])
+    monkeypatch.setattr(type(run.metrics[0]), "higher_is_better", True)
+    found = ds.agree(run, scores=scores, ratings=ratings(run.values("words")), length=None, draws=20)
+    assert found.advice[0].metrics[0] == "words"
+    assert "words: its weights were fitted to some of these very ratings" in found.advice[0].sentence
+    assert {one.metric: bool(one.how) for one in found.metrics} == {
+        "words": True,
+        "other": False,
+        "third": False,
+    }
 
 
 def test_json_holds_everything_and_no_nan(found):
@@ -335,7 +376,7 @@ def test_trust_from_elsewhere_stands_in_where_nobody_rated(sample):
     assert math.isnan(about["bleu-4"].people.value)
     assert about["bleu-4"].elsewhere.value == shipped().of(ds.metric("bleu-4")).spearman
     first = agreement.advice[0]
-    assert "Spearman's ρ over other corpora, for nobody rated these replies" in first.sentence
+    assert "Spearman's ρ over other corpora, for no ratings tell these replies apart" in first.sentence
 
 
 def test_one_context_has_no_intervals_and_says_so():
