@@ -78,14 +78,16 @@ def judged(root: Path, name: str, outside: Mapping[tuple[str, str], Floats]) -> 
     print(name, file=sys.stderr)
     result = dialoscope.evaluate(dialoscope.read(root / f"{name}.jsonl"), METRICS, lacking="undefined")
     one = Judged.of(result, name)
-    columns = tuple(_from_outside(name, column, outside) for column in one.columns)
+    rows = result.replies.rows_by_name()
+    here = {metric: values[rows] for (corpus, metric), values in outside.items() if corpus == name}
+    columns = tuple(_from_outside(column, here) for column in one.columns)
     return replace(one, columns=columns, source=CORPORA[name])
 
 
-def _from_outside(name: str, column: Scored, outside: Mapping[tuple[str, str], Floats]) -> Scored:
-    if not column.metric.startswith("composite") or name == UNSEEN:
+def _from_outside(column: Scored, here: Mapping[str, Floats]) -> Scored:
+    if column.metric not in here:
         return column
-    return column._replace(values=outside[name, column.metric], how=LEFT_OUT)
+    return column._replace(values=here[column.metric], how=LEFT_OUT)
 
 
 def composites(root: Path) -> dict[tuple[str, str], Floats]:

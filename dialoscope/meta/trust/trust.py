@@ -105,7 +105,7 @@ class Judged:
 
     @classmethod
     def of(cls, result: Result, name: str) -> "Judged":
-        """What a run knows."""
+        """What a run knows, its replies by name: the order they came in must not show."""
         aspects = sorted(set(result.ratings.aspect))
         if not aspects:
             raise DialoscopeError(
@@ -116,13 +116,14 @@ class Judged:
             raise DialoscopeError(
                 f"{printable(name)} has no metric with a value for a single reply; score it with one."
             )
+        rows = result.replies.rows_by_name()
         columns = tuple(
-            Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one))
+            Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
             for signature, one in reversed(families.items())
         )
-        replies = len(result.replies)
-        means = {aspect: levelled(result.ratings.means(aspect, replies)) for aspect in aspects}
-        return cls(name, columns, means, result.replies.item, result.provenance.data, result.provenance.seed)
+        means = {aspect: levelled(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects}
+        items, made = result.replies.item[rows], result.provenance
+        return cls(name, columns, means, items, made.data, made.seed)
 
 
 def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = DRAWS) -> Trust:

@@ -213,6 +213,21 @@ def test_the_order_of_metrics_and_of_corpora_does_not_show():
         assert tuple(found.mean(family)) == pytest.approx(tuple(other.mean(twin)), nan_ok=True)
 
 
+def test_the_order_of_replies_does_not_show():
+    run = rated_run()
+    rows = np.random.default_rng(1).permutation(40)
+    index, place = run.replies, np.argsort(rows)
+    mixed = dataclasses.replace(
+        run,
+        replies=dataclasses.replace(
+            index, ids=tuple(index.ids[row] for row in rows), system=index.system[rows], item=index.item[rows]
+        ),
+        tallies={key: one.take(rows) for key, one in run.tallies.items()},
+        ratings=dataclasses.replace(run.ratings, reply=place[run.ratings.reply]),
+    )
+    assert str(trust(mixed, names=["x"]).families) == str(trust(run, names=["x"]).families)
+
+
 def test_the_same_run_gives_the_same_bits():
     texts = {trust(rated_run(), draws=100).printed(form) for form in ("json",) for _ in range(2)}
     assert len(texts) == 1
