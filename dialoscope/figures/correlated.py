@@ -9,7 +9,7 @@ from dialoscope.errors import DialoscopeError
 from dialoscope.figures.forest import Row, intervals
 from dialoscope.figures.matrix import heatmap
 from dialoscope.figures.scattered import Panel, scatter
-from dialoscope.meta.correlation.correlation import Correlation, written
+from dialoscope.meta.correlation.correlation import Correlation, Kind, written
 from dialoscope.meta.correlation.correlations import Correlations
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def _scatter(found: Correlations) -> "Figure":
         for at, aspect in enumerate(panel.aspects)
         for one in [one for one in found.ranked(aspect) if one.metric in places][:each]
     ]
+    if not chosen:
+        raise DialoscopeError(
+            "No metric has a value for a reply, so that there are no dots to draw; choose --figure intervals "
+            "or heatmap."
+        )
     return scatter(
         [
             Panel(one.metric, one.aspect, panel.x[:, places[one.metric]], panel.y[:, at], _told(one))
@@ -70,4 +75,6 @@ def _heatmap(found: Correlations) -> "Figure":
 
 
 def _told(one: Correlation) -> str:
+    if one.kind != Kind("reply", "overall"):
+        return ""  # a coefficient of something else than the dots
     return f"{written(one.coefficient)} {bracketed(one.value, one.low, one.high)}"

@@ -7,11 +7,14 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 import dialoscope as ds
 from dialoscope.cli.correlate import correlate as command
+from dialoscope.errors import DialoscopeError
+from dialoscope.figures.correlated import correlated
 from scripts import documents
 from tests.conftest import ROOT
 
@@ -109,6 +112,18 @@ def test_figures_are_drawn(cli, run, tmp_path, kind):
     assert "fluency" in drawn
     cli("correlate", run, *QUICK, "--plot", place, "--figure", kind)
     assert place.read_text(encoding="utf-8") == drawn
+
+
+def test_dots_of_replies_bear_no_coefficient_of_systems(cli, run, tmp_path):
+    pytest.importorskip("matplotlib")
+    place = tmp_path / "figure.svg"
+    assert cli("correlate", run, *QUICK, "--level", "system", "--plot", place)[0] == 0
+    assert "Spearman" not in place.read_text(encoding="utf-8")
+    whole = ds.correlate(ds.Result.load(run), levels=["reply"], draws=100, permutations=100)
+    with pytest.raises(
+        DialoscopeError, match=r"No metric has a value for a reply, so that there are no dots"
+    ):
+        correlated(replace(whole, cells=()))
 
 
 @pytest.mark.parametrize(
