@@ -1,6 +1,5 @@
 """A table of systems and metrics, in the forms people paste it into."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import plain_in_markdown, printable
-from dialoscope.results.written import as_csv
+from dialoscope.results.written import as_csv, as_json
 
 _PIPE = re.compile(r"(\\*)\|")
 """A pipe ends a cell unless a backslash stands before it, which must not be one that is escaped itself."""
@@ -115,14 +114,13 @@ class Table:
 
     def csv(self) -> str:
         """One line for each system and metric."""
-        rows = [{name: _blank(value) for name, value in row.items()} for row in self.rows()]
+        rows = [{name: _in_one(value) for name, value in row.items()} for row in self.rows()]
         return as_csv(rows, self._shown())
 
     def json(self) -> str:
         """A list of objects, undefined as null."""
         names = self._shown()
-        rows = [{name: _null(row[name]) for name in names} for row in self.rows()]
-        return json.dumps(rows, ensure_ascii=False, indent=1)
+        return as_json([{name: row[name] for name in names} for row in self.rows()])
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each system and metric."""
@@ -278,13 +276,8 @@ def _is_there(value: object) -> bool:
     return value is not None and value != "" and value != {}
 
 
-def _blank(value: object) -> object:
-    if isinstance(value, dict):
-        return " ".join(f"{name}={'' if math.isnan(one) else f'{one:.10g}'}" for name, one in value.items())
-    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
-
-
-def _null(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _null(one) for name, one in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _in_one(value: object) -> object:
+    """Several numbers as one text."""
+    if not isinstance(value, dict):
+        return value
+    return " ".join(f"{name}={'' if math.isnan(one) else f'{one:.10g}'}" for name, one in value.items())

@@ -21,9 +21,8 @@ def as_json(content: Sequence[object] | Mapping[str, object]) -> str:
 
 def _csv_line(values: Sequence[object]) -> str:
     out = io.StringIO()
-    csv.writer(out).writerow(
-        values
-    )  # what quotes a carriage return, too, is that it ends this writer's lines
+    # A writer quotes what its lines end with, and these end with a carriage return, which so is quoted, too.
+    csv.writer(out).writerow(values)
     return out.getvalue().removesuffix("\r\n")
 
 
