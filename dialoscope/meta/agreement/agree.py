@@ -16,7 +16,6 @@ from dialoscope.meta.agreement.given import (
     Given,
     People,
     comparable,
-    fitted_here,
     known_elsewhere,
     to_hold,
 )
@@ -26,7 +25,7 @@ from dialoscope.meta.agreement.view import View
 from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import columns, of_systems_alone
 from dialoscope.meta.estimate import UNKNOWN, Estimate
-from dialoscope.meta.trust.known import FITTED
+from dialoscope.meta.trust.known import FITTED, fitted_here
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result

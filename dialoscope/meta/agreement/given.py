@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import FEWEST
+from dialoscope.coefficients import FEWEST, levelled
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.agreement.agreement import LeftOut
 from dialoscope.meta.agreement.notes import missing
@@ -38,7 +38,7 @@ class People(NamedTuple):
         chosen = (
             [said.named(aspect)] if aspect is not None else [overall] if overall else sorted(said.aspects)
         )
-        rated = {one: said.means(one, replies)[rows] for one in chosen}
+        rated = {one: levelled(said.means(one, replies)[rows]) for one in chosen}
         flat = [one for one, values in rated.items() if not _varies(values)]
         notes = [
             f"{printable(one)} is rated the same everywhere, or hardly at all, and says nothing."
@@ -119,9 +119,3 @@ def known_elsewhere(result: Result) -> dict[str, Estimate]:
     """How the run's metrics go with people on other replies, as far as that was measured."""
     known = {result.label(one): shipped().of(one) for one in result.metrics if one.of_replies}
     return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}
-
-
-def fitted_here(result: Result) -> list[str]:
-    """The run's metrics that learned from ratings of its very replies."""
-    learned = shipped().learned_from([result.provenance.data])
-    return [result.label(one) for one in result.metrics if one.unfitted.signature in learned]

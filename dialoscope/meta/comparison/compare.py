@@ -34,8 +34,8 @@ def compare(
     *systems: str,
     other: Result | str | Path | None = None,
     baseline: str | None = None,
-    metrics: Sequence[str] = (),
-    gates: Sequence[str] = (),
+    metrics: str | Sequence[str] = (),
+    gates: str | Sequence[str] = (),
     strict: bool = False,
     confidence: float = CONFIDENCE,
     draws: int = DRAWS,
@@ -62,6 +62,7 @@ def compare(
     """
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
+    metrics, gates = ([one] if isinstance(one, str) else one for one in (metrics, gates))
     asked = tuple(map(Gate.of, gates))
     if strict and not asked:
         raise DialoscopeError(

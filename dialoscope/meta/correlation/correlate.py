@@ -13,6 +13,7 @@ from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Lev
 from dialoscope.meta.correlation.panel import Panel
 from dialoscope.meta.raters.intraclass import ceiling
 from dialoscope.meta.significance import holm
+from dialoscope.meta.trust.known import FITTED, fitted_here
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
@@ -32,9 +33,9 @@ def correlate(
     *,
     aspect: str | Sequence[str] | None = None,
     scores: Scores | Iterable[Score] | None = None,
-    levels: Sequence[str] = LEVELS,
-    groups: Sequence[str] = GROUPS,
-    coefficients: Sequence[str] = NAMES,
+    levels: str | Sequence[str] = LEVELS,
+    groups: str | Sequence[str] = GROUPS,
+    coefficients: str | Sequence[str] = NAMES,
     system_value: str = "own",
     fewest: int = FEWEST,
     confidence: float = CONFIDENCE,
@@ -81,7 +82,8 @@ def correlate(
     for kind in kinds:
         level = _level(kind, panel, chance, fewest, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
-    about = (*said.notes, *(others.notes if others else ()))
+    fitted = [f"{printable(name)}: {FITTED}." for name in fitted_here(result)]
+    about = (*said.notes, *(others.notes if others else ()), *fitted)
     return Correlations(tuple(cells), aspects, settings, about, panel)
 
 
@@ -173,8 +175,9 @@ def _aspect(said: Ratings, panel: Panel, place: int) -> Aspect:
     return Aspect(name, rated, len(values), most.value, most.why, of_systems.value)
 
 
-def _chosen(given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
     """In the order of those that there are; an error where one is none of them."""
+    given = [given] if isinstance(given, str) else given
     for one in given:
         if one not in known:
             raise DialoscopeError(f"There is no {what} '{printable(one)}'. Choose from: {', '.join(known)}.")

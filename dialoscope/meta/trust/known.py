@@ -16,6 +16,7 @@ from dialoscope.errors import DialoscopeError
 from dialoscope.meta.trust import table
 from dialoscope.meta.trust.family import FORMAT, VERSION, Corpus, Family, Figure
 from dialoscope.meta.trust.pooling import Mean, pooled_coefficients
+from dialoscope.results import Result
 from dialoscope.results.report import Report
 from dialoscope.results.table import Trusted
 
@@ -152,3 +153,9 @@ def told(family: Family, mean: Mean) -> str:
 
 def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figure
     return math.nan if value is None else value
+
+
+def fitted_here(result: Result) -> list[str]:
+    """The metrics of a run that learned from ratings of its very replies."""
+    learned = shipped().learned_from([result.provenance.data])
+    return [result.label(one) for one in result.metrics if one.unfitted.signature in learned]

@@ -297,7 +297,7 @@ def test_what_learned_from_these_ratings_is_not_praised_without_saying_so(run, m
     corpus = replace(known.corpora[0], data=run.provenance.data)
     learned = replace(known.families[0], signature=run.metrics[0].signature, how="somehow")
     monkeypatch.setattr(
-        "dialoscope.meta.agreement.given.shipped",
+        "dialoscope.meta.trust.known.shipped",
         lambda: replace(known, corpora=(corpus,), families=(learned,)),
     )
     scores = Scores(("other", "third"), planted()[:, [0, 3]])

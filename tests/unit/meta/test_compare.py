@@ -403,3 +403,10 @@ def test_rated_systems_of_usr_against_scipy(corpora):
     assert one.effect == pytest.approx(test.statistic / math.sqrt(len(keys)), rel=1e-9)
     assert one.p == pytest.approx(test.pvalue, abs=0.02)
     assert (one.low, one.high) == pytest.approx(tuple(test.confidence_interval()), abs=0.03)
+
+
+def test_a_single_metric_or_gate_needs_no_list(result):
+    systems = result.systems[:2]
+    one = ds.compare(result, *systems, metrics="bleu-2", gates="bleu-2>=-1", draws=100)
+    same = ds.compare(result, *systems, metrics=["bleu-2"], gates=["bleu-2>=-1"], draws=100)
+    assert one.json() == same.json()
