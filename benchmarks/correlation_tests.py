@@ -16,7 +16,7 @@ from dialoscope.meta.bootstrap import interval
 from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
 from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level
 from dialoscope.meta.correlation.panel import Panel
-from dialoscope.meta.correlation.permutation import exchanged, p_values, within
+from dialoscope.meta.correlation.permutation import exchanged, p_values, together, within
 from dialoscope.tally import Floats, Ints
 
 TRIALS = 300
@@ -37,6 +37,8 @@ def main() -> None:
         rejected[name] = share_rejected(context, lambda c: exchanged(c, 199, 0))
         plain = share_rejected(context, lambda c: within(np.zeros(len(c), np.int64), 199, 0))
         print(f"rejected of nothing, {name}: {rejected[name]:.3f}; if replies were independent: {plain:.3f}")
+    rejected["by system"] = share_rejected_by_system()
+    print(f"rejected of nothing, by system: {rejected['by system']:.3f}")
     lowest, most = min(min(shares.values()) for shares in held.values()), max(rejected.values())
     print(f"lowest coverage {lowest:.3f} (bar {LOWEST}), most rejected {most:.3f} (bar {MOST})")
     sys.exit(lowest < LOWEST or most > MOST)
@@ -84,6 +86,18 @@ def share_rejected(context: Ints, orders) -> float:  # noqa: ANN001
     groups = Groups(np.zeros(len(context), np.int64), 1)
     observed = grouped("spearman", x, y, groups)[0]
     (p,) = p_values([observed], [form_to_shuffle("spearman", x, y, groups)], orders(context))
+    return float((p < 0.05).mean())
+
+
+def share_rejected_by_system() -> float:
+    """The same within systems: 50 contexts, each answered by four of them."""
+    context = np.repeat(np.arange(50), 4)
+    system = np.arange(len(context)) % 4
+    values, groups = columns(context, 120), Groups(system, 4)
+    x, y = values[:, :100], np.round(values[:, 100:])
+    observed = grouped("spearman", x, y, groups).mean(axis=0)
+    forms = [form_to_shuffle("spearman", x, y, groups)]
+    (p,) = p_values([observed], forms, together(context, system, 199, 0))
     return float((p < 0.05).mean())
 
 

@@ -16,7 +16,7 @@ from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import Column
 from dialoscope.meta.correlation.forms import PAIRED, Groups
 from dialoscope.meta.correlation.panel import DrawnSystems, Panel, Systems
-from dialoscope.meta.correlation.permutation import exchanged, reordered, within
+from dialoscope.meta.correlation.permutation import exchanged, reordered, together, within
 from dialoscope.meta.correlation.row_orders import drawn_orders, suits
 from dialoscope.meta.correlation.sides import GroupedSides, in_groups, permuted
 from dialoscope.results.resampling import Draws
@@ -176,13 +176,15 @@ class InGroups(_OfReplies):
         return self._drawn_systems(name) if self.by_system else self._drawn_contexts(name)
 
     def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
-        """Replies change places within their group."""
-        chance, groups = self.chance, self._groups
+        """Contexts change places within every system alike, or replies within their context."""
+        panel, times, seed = self.panel, self.chance.permutations, self.chance.seed
 
         def orders(rows: Ints) -> Iterator[Ints]:
-            return within(groups.of[rows], chance.permutations, chance.seed)
+            if self.by_system:
+                return together(panel.item[rows], panel.system[rows], times, seed)
+            return within(panel.item[rows], times, seed)
 
-        return permuted(GroupedSides(self.panel.x, self.panel.y, groups), names, values, orders)
+        return permuted(GroupedSides(panel.x, panel.y, self._groups), names, values, orders)
 
     @property
     def _groups(self) -> Groups:

@@ -11,7 +11,7 @@ from itertools import permutations
 import numpy as np
 
 from dialoscope.meta.correlation.forms import Form
-from dialoscope.tally import Floats, Ints
+from dialoscope.tally import Floats, Ints, begins_run
 
 MANY = 20
 """Contexts of one size, of which there are so many or more, change places among themselves."""
@@ -46,6 +46,31 @@ def within(group: Ints, times: int, seed: int) -> Iterator[Ints]:
     rng = np.random.default_rng(seed)
     blocks = _blocks(group).values()
     yield from _chunks(len(group), times, lambda: ((rows, rng.permuted(rows, axis=1)) for rows in blocks))
+
+
+def together(context: Ints, system: Ints, times: int, seed: int) -> Iterator[Ints]:
+    """Orders in which contexts change places, each system's rows with its own.
+
+    They do so with others that the same systems answered; the rows of contexts that have few such change
+    places within their system.
+    """
+    rng = np.random.default_rng(seed)
+    order = np.lexsort((system, context))
+    kinds: dict[bytes, list[Ints]] = {}
+    for rows in np.split(order, np.flatnonzero(begins_run(context[order]))[1:] if len(order) else []):
+        kinds.setdefault(system[rows].tobytes(), []).append(rows)
+    common = [np.stack(some) for some in kinds.values() if len(some) >= WINDOW]
+    rare = [row for some in kinds.values() if len(some) < WINDOW for row in np.concatenate(some)]
+    left = np.array(rare, np.int64)
+    alone = [left[system[left] == one] for one in np.unique(system[left])]
+
+    def drawn() -> Iterator[tuple[Ints, Ints]]:
+        for contexts in common:
+            yield contexts, contexts[rng.permutation(len(contexts))]
+        for rows in alone:
+            yield rows, rng.permutation(rows)
+
+    yield from _chunks(len(context), times, drawn)
 
 
 def exchanged(context: Ints, times: int, seed: int) -> Iterator[Ints]:

@@ -9,7 +9,7 @@ import pytest
 from dialoscope.coefficients import NAMES, measure
 from dialoscope.meta.correlation import forms
 from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
-from dialoscope.meta.correlation.permutation import exchanged, p_values, reordered, within
+from dialoscope.meta.correlation.permutation import exchanged, p_values, reordered, together, within
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +56,26 @@ def test_rows_change_places_within_their_group():
     assert (group[orders] == group).all()
     assert (np.sort(orders, axis=1) == np.arange(9)).all()
     assert {tuple(order) for order in orders[:, [0, 2, 5]]} == set(permutations([0, 2, 5]))
+
+
+def test_contexts_change_places_in_all_systems_alike():
+    context, system = np.repeat(np.arange(12), 3), np.tile(np.arange(3), 12)
+    for order in np.concatenate(list(together(context, system, 60, seed=1))):
+        assert sorted(order) == list(range(36))
+        assert (system[order] == system).all()
+        assert (context[order].reshape(12, 3) == context[order].reshape(12, 3)[:, :1]).all()
+
+
+def test_contexts_that_few_share_their_systems_with_change_places_within_systems():
+    context = np.array([0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 7, 8])
+    system = np.array([0, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 1])
+    orders = np.concatenate(list(together(context, system, 200, seed=1)))
+    assert (system[orders] == system).all()
+    assert {tuple(sorted(one)) for one in orders.tolist()} == {tuple(range(12))}
+    alone = np.array([7, 8, 9, 10, 11])  # contexts of the second system alone keep to themselves
+    assert (np.sort(orders[:, alone], axis=1) == alone).all()
+    assert len({tuple(one) for one in orders[:, :7].tolist()}) > 10
+    assert len(next(together(context[:0], system[:0], 3, seed=1))[0]) == 0
 
 
 def test_contexts_of_one_size_change_places_whole():
@@ -105,14 +125,15 @@ def test_p_has_no_zero_and_no_sign():
     assert np.isnan(p).all()
 
 
-def rejected(context, orders, name="spearman", metrics=50, aspects=10):
+def rejected(context, orders, name="spearman", metrics=50, aspects=10, groups=None):
     """The share of pairs, in none of which the two have to do with each other, that a test at .05 rejects."""
     rng = np.random.default_rng(3)
     of_context = rng.normal(size=(context.max() + 1, metrics + aspects))
     values = 2 * of_context[context] + rng.normal(size=(len(context), metrics + aspects))
     x, y = values[:, :metrics], np.round(values[:, metrics:])
-    groups = Groups(np.zeros(len(context), np.int64), 1)
-    (p,) = p_values([grouped(name, x, y, groups)[0]], [form_to_shuffle(name, x, y, groups)], orders)
+    groups = groups or Groups(np.zeros(len(context), np.int64), 1)
+    observed = grouped(name, x, y, groups).mean(axis=0)
+    (p,) = p_values([observed], [form_to_shuffle(name, x, y, groups)], orders)
     return (p < 0.05).mean()
 
 
@@ -127,6 +148,13 @@ def test_chance_is_taken_for_more_as_rarely_where_every_context_has_its_own_size
     context = np.repeat(np.arange(30), np.arange(30) % 15 + 1)
     assert 0.02 < rejected(context, exchanged(context, 199, seed=0)) < 0.09
     assert rejected(context, within(np.zeros(len(context), np.int64), 199, seed=0)) > 0.3
+
+
+def test_chance_is_taken_for_more_as_rarely_within_systems_that_answered_the_same_contexts():
+    context, system = np.repeat(np.arange(40), 4), np.tile(np.arange(4), 40)
+    groups = Groups(system, 4)
+    assert 0.02 < rejected(context, together(context, system, 199, seed=0), groups=groups) < 0.09
+    assert rejected(context, within(system, 199, seed=0), groups=groups) > 0.15, "as if independent"
 
 
 @pytest.mark.parametrize("name", forms.PAIRED)
