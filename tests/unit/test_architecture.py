@@ -3,6 +3,8 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import dialoscope
 
 PACKAGE = Path(dialoscope.__file__).parent
+ROOT = Path(__file__).parents[2]
 
 # A module may import from its own layer and from those before it; docs/design/architecture.md says why.
 LAYERS = [
@@ -169,3 +172,15 @@ def test_models_load_nothing_that_lexical_metrics_need():
     """They run where nothing but torch and what belongs to it is installed."""
     code = "from dialoscope.backends import _torch_lm, _torch_encoder, encoder, classifier, http, vectors"
     assert not loaded_by(code) & {"rapidfuzz", "nltk", "regex", "pyarrow", "scipy", "spacy"}
+
+
+PROGRAMS = sorted(path for folder in ("benchmarks", "scripts") for path in (ROOT / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_benchmarks_and_scripts_use_is_there(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("dialoscope"):
+            home = import_module(str(node.module))
+            for name in node.names:
+                assert hasattr(home, name.name) or find_spec(f"{node.module}.{name.name}"), name.name

@@ -222,7 +222,7 @@ class Row(NamedTuple):
     """The aspect it is correlated with."""
 
 
-def _written(one: Estimate) -> str:
+def written(one: Estimate) -> str:
     """A number with its interval."""
     ends = "" if math.isnan(one.low) else f" [{number(one.low)}, {number(one.high)}]"
     return number(one.value) + ends
@@ -235,7 +235,7 @@ def _numbers(aspects: Sequence[Aspect]) -> list[list[str]]:
     return [
         head,
         *counts,
-        *([name, *(_written(one.numbers[name]) for one in aspects)] for name in aspects[0].numbers),
+        *([name, *(written(one.numbers[name]) for one in aspects)] for name in aspects[0].numbers),
     ]
 
 
@@ -247,7 +247,7 @@ def _rater(of: Aspect, one: Alone) -> list[str]:
 
 def _pair(one: Pair) -> list[str]:
     names = printable(one.first), printable(one.second)
-    return [*names, str(one.pearson.n), _written(one.pearson), _written(one.spearman)]
+    return [*names, str(one.pearson.n), written(one.pearson), written(one.spearman)]
 
 
 def _are_numbered(each: Sequence[Alone]) -> bool:
