@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import os
+import signal
 from importlib import metadata
 from pathlib import Path
 
@@ -10,6 +11,12 @@ from dialoscope.assets import locate
 from dialoscope.errors import AssetError
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure() -> None:
+    """Programs started in the background of a script ignore Ctrl-C, and so would all that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:
