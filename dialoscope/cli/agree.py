@@ -54,8 +54,6 @@ def agree(
     from dialoscope import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    if plot is not None:
-        figures.ready(plot)
     found = dialoscope.agree(
         dialoscope.Result.load(run),
         ratings=options.ratings(ratings, map),
@@ -70,7 +68,5 @@ def agree(
         seed=seed,
     )
     screen.show(found.printed(form))
-    if plot is not None:
-        view = found.plain
-        drawn = figures.clustermap(view.r, view.tree.linkage, view.names, view.support)
-        screen.note(f"Drawn in {figures.save(drawn, plot)}")
+    view = found.plain
+    screen.draw(lambda: figures.clustermap(view.r, view.tree.linkage, view.names, view.support), plot)

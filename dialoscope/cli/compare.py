@@ -86,8 +86,6 @@ def compare(
     from dialoscope import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    if plot is not None:
-        figures.ready(plot)
     said = options.ratings(ratings, map)
     with progress.bar("Comparing", None, unit="pairs") as more:
         found = dialoscope.compare(
@@ -105,8 +103,7 @@ def compare(
             progress=more,
         )
     screen.show(found.printed(form, signatures=signatures))
-    if plot is not None:
-        rows = [figures.Row(*bar) for bar in found.bars()]
-        screen.note(f"Drawn in {figures.save(figures.intervals(rows, found.axis, found.title), plot)}")
+    rows = [figures.Row(*bar) for bar in found.bars()]
+    screen.draw(lambda: figures.intervals(rows, found.axis, found.title), plot)
     if not found.passed:
         raise typer.Exit(1)

@@ -92,13 +92,10 @@ def correlate(
 ) -> None:
     """Show how well each metric of a run follows what people said of its replies."""
     import dialoscope
-    from dialoscope import figures
     from dialoscope.figures.correlated import check, correlated
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     check(figure)
-    if plot is not None:
-        figures.ready(plot)
     pairs = every_pair or better is not None
     chosen: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
     if pairs:
@@ -122,8 +119,7 @@ def correlate(
         )
     pair = better or ()
     screen.show(found.better(*pair).printed(form) if pairs else found.printed(form, signatures=signatures))
-    if plot is not None:
-        screen.note(f"Drawn in {figures.save(correlated(found, figure), plot)}")
+    screen.draw(lambda: correlated(found, figure), plot)
 
 
 def _check_pairs(chosen: dict[str, list[str]], *, twice: bool) -> None:

@@ -1,7 +1,12 @@
 """The verb `metrics`."""
 
+from typing import TYPE_CHECKING, Any
+
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import AsJson, AsMarkdown
+
+if TYPE_CHECKING:
+    from dialoscope import Metric
 
 
 def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
@@ -10,5 +15,9 @@ def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
     from dialoscope.metrics.catalogue import catalogue
 
     trust = dialoscope.trust()
-    listed = catalogue(trust=lambda one: {"told": trust.of(one).told, **trust.of(one).numbers})
-    screen.show(listed.printed(options.form(json=json, csv=False, markdown=markdown)))
+
+    def trusted(one: "Metric[Any]") -> dict[str, Any]:
+        known = trust.of(one)
+        return {"told": known.told, **known.numbers}
+
+    screen.show(catalogue(trust=trusted).printed(options.form(json=json, csv=False, markdown=markdown)))

@@ -94,7 +94,21 @@ ScoreFiles = Annotated[
         help="Scores by other code than ours, joined to the replies by id; repeatable.",
     ),
 ]
-Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it too: a file .svg, .png or .pdf.")]
+
+
+def _can_be_drawn(plot: Path | None) -> Path | None:
+    """Say before anything is computed that a figure could not be had."""
+    if plot is not None:
+        from dialoscope import figures
+
+        figures.ready(plot)
+    return plot
+
+
+Plot = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", callback=_can_be_drawn, help="Draw it too: a file .svg, .png or .pdf."),
+]
 SeedOfRun = Annotated[
     int | None, typer.Option("--seed", min=0, help="For the draws; the run's own if not named.")
 ]

@@ -9,6 +9,11 @@ from dialoscope.printable import listed_in_markdown
 from dialoscope.progress import notice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
+
     from dialoscope.results import Table
 
 
@@ -33,6 +38,14 @@ def show_table(table: "Table", form: str, *, signatures: bool) -> None:
         show("")
         notes = table.notes() + (table.signatures() if signatures else [])
         show("\n".join(notes if form == "text" else listed_in_markdown(notes)))
+
+
+def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:
+    """A figure in a file, if one is named."""
+    if plot is not None:
+        from dialoscope import figures
+
+        note(f"Drawn in {figures.save(figure(), plot)}")
 
 
 def complain(text: str) -> None:

@@ -1,6 +1,5 @@
 """The verb `show`."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +11,7 @@ from dialoscope.cli.options import (
     AsMarkdown,
     Confidence,
     Draws,
+    Run,
     Signatures,
     Significance,
     WithTrust,
@@ -31,7 +31,7 @@ Explain = Annotated[
 
 
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved run.")],
+    run: Run,
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
     significance: Significance = False,

@@ -45,16 +45,13 @@ def trust(
     from dialoscope import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    if plot is not None:
-        figures.ready(plot)
     results = [dialoscope.Result.load(run) for run in runs]
     names = [run.resolve().name for run in runs]
     found = dialoscope.trust(
         *results, names=names, aspect=aspect, confidence=confidence, draws=draws, seed=seed
     )
     screen.show(found.printed(form))
-    if plot is not None:
-        screen.note(f"Drawn in {figures.save(figures.intervals(_rows(found), _axis(aspect)), plot)}")
+    screen.draw(lambda: figures.intervals(_rows(found), _axis(aspect)), plot)
 
 
 def _rows(found: "Trust") -> "list[Row]":

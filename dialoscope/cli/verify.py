@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import RepliesOf
+from dialoscope.cli.options import RepliesOf, Run
 from dialoscope.progress import bar
 
 
 def verify(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved run.")],
+    run: Run,
     data: Annotated[
         list[Path], typer.Option("--data", help="Where the data is now, if not where it was scored.")
     ] = [],

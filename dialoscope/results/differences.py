@@ -24,6 +24,7 @@ from dialoscope.results.resampling import (
     jackknife_interval,
     jackknife_p,
     percentile_interval,
+    randomisation_p,
     randomisation_ps,
 )
 from dialoscope.results.uncertainty import Side, most_blocks
@@ -71,10 +72,12 @@ class Measure:
 def measures(result: "Result") -> tuple[Measure, ...]:
     """The metrics of a run, and then the aspects that people rated."""
     rated = [_rated(aspect, result) for aspect in result.ratings.aspects]
-    return (*(_of_metric(one, result.label(one)) for one in result.metrics), *rated)
+    return (*(of_metric(one, result.label(one)) for one in result.metrics), *rated)
 
 
-def _of_metric(one: Metric[Any], name: str) -> Measure:
+def of_metric(one: Metric[Any], name: str) -> Measure:
+    """A metric, by what it is called in a run."""
+
     def each(side: Side) -> Floats:
         return one.score_each(side.tally(one))
 
@@ -227,11 +230,21 @@ def differences(
     return [found[one] if one in found else _of_pool(one, both, draws.seed) for one in measures]
 
 
+def p_value(one: Measure, both: Both, draws: Draws) -> float:
+    """The test of a difference alone; NaN where nothing can be said."""
+    if len(both.items) < 2:
+        return math.nan
+    if isinstance(one.made, Summed):
+        return randomisation_p(_sums(one.made, both, both.blocks(MOST_BLOCKS, draws.seed)), draws)
+    found = _left_out(one.made, both, draws.seed)
+    return jackknife_p(one.score(both.second) - one.score(both.first), found.second - found.first)
+
+
 def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws, exchanges: int) -> list[Difference]:
     """Paired bootstrap and approximate randomisation, those of all measures from the same draws."""
     blocks = both.blocks(MOST_BLOCKS, draws.seed)
     count = min(len(both.items), MOST_BLOCKS)
-    pairs = [_sums(one.made, both, blocks, count) for one in measures if isinstance(one.made, Summed)]
+    pairs = [_sums(one.made, both, blocks) for one in measures if isinstance(one.made, Summed)]
     tests, drawn = [math.nan] * len(pairs), [(np.empty(0), np.empty(0))] * len(pairs)
     if count > 1:
         tests = randomisation_ps(pairs, Draws(exchanges, draws.seed))
@@ -244,7 +257,8 @@ def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws, exchanges: i
     ]
 
 
-def _sums(made: Summed, both: Both, blocks: Sequence[Ints], count: int) -> Exchangeable:
+def _sums(made: Summed, both: Both, blocks: Sequence[Ints]) -> Exchangeable:
+    count = min(len(both.items), MOST_BLOCKS)
     first, second = (
         _ordered_sums(made.rows(side), part, count)
         for side, part in zip((both.first, both.second), blocks, strict=True)
@@ -262,14 +276,24 @@ def _of_pool(one: Measure, both: Both, seed: int) -> Difference:
     """A paired jackknife: drawing with replacement would repeat replies."""
     assert isinstance(one.made, Pooled)  # noqa: S101 - the other kind has sums
     values = one.score(both.first), one.score(both.second)
-    left_out = [np.empty(0)] * 2
-    if len(both.items) > 1:
-        blocks = both.blocks(one.made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
-        left_out = [
-            one.made.without(side, part) for side, part in zip((both.first, both.second), blocks, strict=True)
-        ]
-    p = jackknife_p(values[1] - values[0], left_out[1] - left_out[0])
+    left_out = _left_out(one.made, both, seed)
+    p = jackknife_p(values[1] - values[0], left_out.second - left_out.first)
     return Difference(*values, p, Jackknifed(values, *left_out), _effect(one, both))
+
+
+class _LeftOut(NamedTuple):
+    """The numbers of two systems with each block left out in turn."""
+
+    first: Floats
+    second: Floats
+
+
+def _left_out(made: Pooled, both: Both, seed: int) -> _LeftOut:
+    """Nothing where there is but one block."""
+    if len(both.items) < 2:
+        return _LeftOut(np.empty(0), np.empty(0))
+    blocks = both.blocks(made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
+    return _LeftOut(*map(made.without, (both.first, both.second), blocks))
 
 
 def _effect(one: Measure, both: Both) -> Effect | None:

@@ -12,6 +12,7 @@ from dialoscope.errors import DialoscopeError, MissingExtra
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.base import labels
 from dialoscope.results import uncertainty
+from dialoscope.results.differences import Both, of_metric, p_value
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
 from dialoscope.results.resampling import Draws, Interval
@@ -253,9 +254,10 @@ class Result:
             }
         return self._made[confidence, draws]
 
-    def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> uncertainty.Comparison:
-        sides = self._side(system), self._side(other)
-        return uncertainty.compare(one, *sides, Draws(draws, self.provenance.seed))
+    def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> "_Comparison":
+        both = Both.of(self._side(system), self._side(other))
+        p = p_value(of_metric(one, self.label(one)), both, Draws(draws, self.provenance.seed))
+        return _Comparison(p, len(both.items))
 
     def _side(self, system: str) -> uncertainty.Side:
         return uncertainty.Side.of(self, system)
@@ -311,6 +313,15 @@ class Trusting(Protocol):
 
 def _trusted(row: list[Cell], known: Trusted) -> list[Cell]:
     return [replace(cell, trust=known.numbers, trust_told=known.told) for cell in row]
+
+
+class _Comparison(NamedTuple):
+    """What a test of two systems found."""
+
+    p: float
+    """How surprising their difference would be if there were none; NaN where that cannot be said."""
+    items: int
+    """How many items both of them answered."""
 
 
 class _Found(NamedTuple):

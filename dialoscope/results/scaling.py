@@ -37,7 +37,8 @@ def normalised(
         of = np.array(ratings.aspect, dtype=object) == aspect
         rows = np.flatnonzero(of & np.isfinite(ratings.value))
         if by == "rater":
-            value[rows], note = _by_rater(said), _silent(aspect, said)
+            value[rows] = scaled = _by_rater(said)
+            note = _silent(aspect, said, scaled)
         else:
             low, high = _scale(aspect, said.value, told.get(aspect))
             value[rows] = (said.value - low) / (high - low)
@@ -70,8 +71,7 @@ def _by_rater(said: Judgements) -> Floats:
     return scaled
 
 
-def _silent(aspect: str, said: Judgements) -> str:
-    scaled = _by_rater(said)
+def _silent(aspect: str, said: Judgements, scaled: Floats) -> str:
     lost = sorted({said.raters[rater] for rater in said.rater[np.isnan(scaled)].tolist()})
     note = f"Ratings of {printable(aspect)} are on 0 to 1, from each rater's own lowest to highest"
     some = ", ".join(map(printable, lost[:3])) + (", …" if len(lost) > 3 else "")

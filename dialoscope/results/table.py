@@ -9,6 +9,7 @@ from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import plain_in_markdown, printable
+from dialoscope.results.report import gathered
 from dialoscope.results.written import as_csv, as_json
 
 _PIPE = re.compile(r"(\\*)\|")
@@ -189,8 +190,7 @@ class Table:
                 "corpora; 'dialoscope trust' shows each."
             )
         unknown = [cell for cell in self.cells if cell.trust_told and not cell.trust]
-        for why in dict.fromkeys(cell.trust_told for cell in unknown):
-            named = dict.fromkeys(cell.metric for cell in unknown if cell.trust_told == why)
+        for why, named in gathered((cell.trust_told, cell.metric) for cell in unknown).items():
             yield printable(f"No trust of {', '.join(named)}: {why}.")
 
     def signatures(self) -> list[str]:

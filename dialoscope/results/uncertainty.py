@@ -1,6 +1,5 @@
-"""Intervals and tests for the metrics of a run: which kind of resampling suits which kind of metric."""
+"""Intervals for the metrics of a run: which kind of resampling suits which kind of metric."""
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,29 +10,17 @@ from dialoscope.results.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
     Draws,
-    Exchangeable,
     Interval,
     block_sums,
     blocks_of,
     bootstrap_sums,
     jackknife_interval,
-    jackknife_p,
     percentile_interval,
-    randomisation_p,
 )
 from dialoscope.tally import Ints, Tally
 
 if TYPE_CHECKING:
     from dialoscope.results.result import Result
-
-
-class Comparison(NamedTuple):
-    """What a test of two systems found."""
-
-    p: float
-    """How surprising their difference would be if there were none; NaN where that cannot be said."""
-    items: int
-    """How many items both of them answered."""
 
 
 class Side(NamedTuple):
@@ -72,28 +59,6 @@ def intervals(
         **_bootstrap_intervals(side, additive, draws, confidence),
         **{one: _jackknife_interval(side, one, draws.seed, confidence) for one in pools},
     }
-
-
-def compare(one: Metric[Any], first: Side, second: Side, draws: Draws) -> Comparison:
-    """Test the difference of two systems on the items that both answered."""
-    sides = first.answered_by(second), second.answered_by(first)
-    items = np.concatenate([side.items for side in sides])
-    return Comparison(_p(one, sides, items, draws), len(np.unique(items)))
-
-
-def _p(one: Metric[Any], sides: tuple[Side, Side], items: Ints, draws: Draws) -> float:
-    blocks = blocks_of(items, most_blocks(one, max(len(side.rows) for side in sides)), draws.seed)
-    count = int(blocks.max(initial=-1)) + 1
-    if count < 2:
-        return math.nan
-    parts = zip(sides, np.split(blocks, [len(sides[0].rows)]), strict=True)
-    if isinstance(one, AdditiveMetric):
-        ours, theirs = (block_sums(one.rows(side.tally(one)), part, count) for side, part in parts)
-        return randomisation_p(Exchangeable(ours, theirs, one.finish), draws)
-    assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
-    ours, theirs = (one.scores_without(side.tally(one), part) for side, part in parts)
-    scores = [one.score(side.tally(one)) for side in sides]
-    return jackknife_p(scores[0] - scores[1], ours - theirs)
 
 
 def _bootstrap_intervals(

@@ -11,7 +11,7 @@ import numpy as np
 from dialoscope.coefficients import FEWEST, NAMES, bracketed, middle, short
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.bootstrap import Clusters, drawn, interval, no_interval
-from dialoscope.meta.correlation.correlation import written
+from dialoscope.meta.correlation.correlation import sign, written
 from dialoscope.meta.correlation.forms import Groups, grouped
 from dialoscope.meta.correlation.levels import Chance
 from dialoscope.meta.correlation.panel import Panel
@@ -193,7 +193,7 @@ class _Bout:
         values = grouped(self.coefficient, x, y, everything)[0, :, 0]
         none = middle(self.coefficient)
         better = [self.panel.columns[one].higher_is_better for one in places]
-        signs = np.array([_sign(*one) for one in zip(better, values - none, strict=True)])
+        signs = np.array([sign(*one) for one in zip(better, values - none, strict=True)])
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
             between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
@@ -231,12 +231,6 @@ class _Bout:
             verdict="–",
             why=_undefined(len(rows)) if math.isnan(first - second) else lost,
         )
-
-
-def _sign(higher_is_better: bool | None, value: float) -> int:
-    """Which way a metric counts; one of which neither end is better stands by its size, as in the tables."""
-    down = value < 0 if higher_is_better is None else not higher_is_better
-    return -1 if down else 1
 
 
 def _undefined(n: int) -> str:

@@ -16,6 +16,12 @@ def written(coefficient: str) -> str:
     return coefficient.capitalize() if coefficient in ("pearson", "spearman", "kendall") else coefficient
 
 
+def sign(higher_is_better: bool | None, apart: float) -> int:
+    """Which way a metric counts that is so far from the middle; by size where neither end is better."""
+    down = apart < 0 if higher_is_better is None else not higher_is_better
+    return -1 if down else 1
+
+
 class Kind(NamedTuple):
     """What is correlated: replies or systems, all together or in groups."""
 
@@ -90,13 +96,7 @@ class Correlation:
     def agreement(self) -> float:
         """How far the value is from the middle, turned over for a metric of which lower is better."""
         apart = self.value - middle(self.coefficient)
-        return (
-            abs(apart)
-            if self.higher_is_better is None
-            else -apart
-            if self.higher_is_better is False
-            else apart
-        )
+        return apart * sign(self.higher_is_better, apart)
 
 
 class Aspect(NamedTuple):
