@@ -244,12 +244,14 @@ def evenness_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
 TRIED = {
     "one language model: smollm2-chat": {"pmi-dialog": None},
     "one language model: smollm2-dialog": {"pmi": None},
-    "PMI for each token, both models": {"pmi": "pmi", "pmi-dialog": "pmi:lm=smollm2-dialog"},
-    "PMI as a sum, both models": {"pmi": "pmi:length=sum", "pmi-dialog": "pmi:lm=smollm2-dialog,length=sum"},
+    "PMI for each token, both models": {"pmi": "pmi:lm=smollm2-chat", "pmi-dialog": "pmi"},
+    "PMI as a sum, both models": {"pmi": "pmi:lm=smollm2-chat,length=sum", "pmi-dialog": "pmi:length=sum"},
     "relatedness by MiniLM": {"relatedness": "relatedness:encoder=minilm"},
     "relatedness to two turns": {"relatedness": "relatedness:turns=2"},
     "self-consistency with all turns": {"self-consistency": "self-consistency"},
-    "fluency as a sum in overall": {"fluency": "fluency:scale=raw,length=sum"},
+    "fluency as a sum in overall": {"fluency": "fluency:lm=smollm2-chat,scale=raw,length=sum"},
+    "fluency by smollm2-dialog in overall": {"fluency": "fluency:scale=raw"},
+    "coherence in place of PMI, smollm2-dialog": {"pmi-dialog": "coherence:scale=raw"},
     "copying of single words": {"copying": "copying-1"},
 }
 """Other metrics in the places of parts; nothing for a part that is left out."""

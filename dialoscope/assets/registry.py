@@ -438,13 +438,14 @@ _SMOLLM2_DIALOG = Asset(
         File(
             "adapter_model.safetensors",
             4_938_616,
-            "e4b3436a63e53c02aed4e0dce372d3fd48a3122f9624b7e41c09fc08881e97f0",
+            "e323faf7de3f76074349eaeb982f59e9ed4bc31085ce2906b98fbf74cca24250",
         ),
-        File("history.jsonl", 564, "8a3ec87b9afb17074abf234300b474976023e0e5ad7d0946bf85963ba5c7bba3"),
-        File("spec.json", 1_296, "322bc344468cfd0274253d33a2fde7caba40a98fa8319ce1bb9a62d1f11c4325"),
+        File("history.jsonl", 471, "fc2865e0fe6423a2a82169e0b34819efa0506ac2ac17e99e978cdc6b351d26be"),
+        File("spec.json", 1_905, "123e8708287a15b338eeef425050f1a1e55683359a573db73809fb8860f0c457"),
     ),
     sources=(),
     base="smollm2",
+    suites=("default",),
 )
 
 _SMOLLM2_CHAT = Asset(
@@ -459,10 +460,10 @@ _SMOLLM2_CHAT = Asset(
         File(
             "adapter_model.safetensors",
             4_938_616,
-            "adc4133d8332762ad51566d2ae436a467d44b4ae6a33b16ede0cea380f2bebc8",
+            "20029a0b9dd466e47c2fc4bc70f31f2b73701c381210d992f68ed4b80e5b37eb",
         ),
-        File("history.jsonl", 188, "48199e965dbfc8fe2292f4026c38308f9dac14b76f9ca20d726c28a3feb55aa8"),
-        File("spec.json", 1_303, "db82bfef67cf2c3efce5164db617c5239017ced8504e511245ed9afe8ab65c4c"),
+        File("history.jsonl", 188, "b96e9255c8418f813e1b32c933d99c3196d0598cd0ce5b99e08d240c12c5fae2"),
+        File("spec.json", 1_962, "7a2374288cb01a53528aa2f4b7da2df56ee439e2efee64f668f3fdcba10477a3"),
     ),
     sources=(),
     suites=("default",),
@@ -530,8 +531,8 @@ _COMPOSITE = Asset(
     about="Weights of metrics that need no references, fitted to ratings of 3,700 replies",
     licence="figures alone; no licence known for the ratings",
     files=(
-        File("history.jsonl", 5_839, "9adbb0bb1d60d5a7605feae896a7c6b8e4c7a5af94e12d344762e4e241130426"),
-        File("spec.json", 28_237, "1d9bd391810bf7c5223454771d703a82f06cc6e976b0eddc0cad3ad790ec6c85"),
+        File("history.jsonl", 5_849, "8a7b367f1d90501de00b8c7d7e8649bc515ad16fe106e0388f58409ea18c9609"),
+        File("spec.json", 28_263, "2c85aa4c4c00b718a5af2dcbf43ededd27c32297947c0809021654187f264700"),
     ),
     sources=(),
 )

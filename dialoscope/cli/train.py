@@ -85,7 +85,14 @@ def lm(
     dropout: Dropout = None,
     max_tokens: MaxTokens = None,
     begin: Annotated[float | None, typer.Option(help="How often a text begins anew between turns.")] = None,
-    restyle: Annotated[float | None, typer.Option(help="The share written as other corpora write.")] = None,
+    restyle: Restyle = None,
+    contrast: Annotated[
+        float | None, typer.Option(help="How much it counts that right replies are likelier than wrong ones.")
+    ] = None,
+    negatives: Negatives = [],
+    each: Each = None,
+    turns: Turns = None,
+    pairs: Pairs = None,
     seed: Seed = None,
     minutes: Minutes = None,
     device: Device = None,
@@ -97,7 +104,8 @@ def lm(
     recipe = LmRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
         patience=patience, dropout=dropout, max_tokens=max_tokens, begin=begin, restyle=restyle,
-        seed=seed, minutes=minutes, device=device,
+        contrast=contrast, negatives=_kinds(negatives), each=each, turns=turns, pairs=pairs, seed=seed,
+        minutes=minutes, device=device,
     )  # fmt: skip
     kept = _share(validation)
     found = train_lm(data, output, recipe, validation=kept, tests=test, avoid=avoid, licence=licence)

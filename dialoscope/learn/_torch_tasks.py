@@ -1,103 +1,25 @@
-"""What is learned: to go on with a dialogue, and to tell what follows from a sentence."""
+"""What classifiers of pairs learn: what follows from a sentence, and which replies belong."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification
 
-from dialoscope.backends._tokens import vocabulary
 from dialoscope.backends._torch_rows import Reader
 from dialoscope.backends.base import Pair
 from dialoscope.backends.heads import VERDICTS
 from dialoscope.errors import TrainingError
 from dialoscope.learn._torch_adapted import Learner
+from dialoscope.learn._torch_batches import rectangle
 from dialoscope.learn.contradictions import LABELS, LabelledPair
-from dialoscope.learn.corpus import Split, Turns, share_of
-from dialoscope.learn.negatives import Exchange, exchanges, wrong_replies
+from dialoscope.learn.corpus import Split, Turns
+from dialoscope.learn.negatives import NO_EPOCH, Exchange, exchanges, judged_by, shown, wrong_replies
 from dialoscope.learn.pairs import PairSplit
-from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe, PairRecipe
-from dialoscope.learn.styles import STYLES
-from dialoscope.surrogates import without_surrogates
-
-_NOTHING = -100
-"""Stands where no token is to be foretold."""
-_JUDGED_BY = 4000
-"""How many exchanges a training is judged by."""
-_NO_EPOCH = 2**31
-"""What chance is begun with for these."""
-
-
-class DialogueTask:
-    """To foretell each token of a dialogue from those before it."""
-
-    def __init__(self, recipe: LmRecipe, data: Split) -> None:
-        self.recipe, self.data = recipe, data
-        self.learner = Learner(AutoModelForCausalLM, recipe, "CAUSAL_LM")
-        self.model = self.learner.model
-        self._words = vocabulary(self.learner.files.folder)
-        config = self.learner.config
-        begin = config.bos_token_id if config.bos_token_id is not None else config.eos_token_id
-        self._begin = [] if begin is None else [int(begin[0] if isinstance(begin, list) else begin)]
-        self._longest = min(recipe.max_tokens, getattr(config, "max_position_embeddings", recipe.max_tokens))
-
-    def batches(self, epoch: int) -> Sequence[list[list[int]]]:
-        """Texts of like length together, in an order of chance; dialogues begin elsewhere each time."""
-        chance = np.random.default_rng([self.recipe.seed, epoch])
-        texts = [text for turns in self.data.train for text in self._texts(turns, chance)]
-        made = _by_length(self._numbered(texts), self.recipe.batch)
-        return [made[place] for place in chance.permutation(len(made))]
-
-    def loss(self, batch: list[list[int]]) -> torch.Tensor:
-        """The mean over the tokens of a batch."""
-        summed, count = self._off(batch)
-        return summed / count
-
-    def validated(self) -> float:
-        """The mean over the tokens of whole dialogues, as they are written."""
-        return self.mean_loss(self.data.validation)
-
-    def perplexity(self, dialogues: Sequence[Turns]) -> float:
-        """How many tokens the model is undecided between, as it were."""
-        self.model.eval()
-        with torch.inference_mode():
-            return float(torch.tensor(self.mean_loss(dialogues), dtype=torch.float64).exp())
-
-    def mean_loss(self, dialogues: Sequence[Turns]) -> float:
-        """How far the model is off on dialogues."""
-        summed, count = 0.0, 0
-        for batch in _by_length(self._numbered([_lines(turns) for turns in dialogues]), self.recipe.batch):
-            off, tokens = self._off(batch)
-            summed, count = summed + float(off), count + int(tokens)
-        return summed / count if count else math.nan
-
-    def _texts(self, turns: Turns, chance: np.random.Generator) -> Iterator[str]:
-        if chance.random() < self.recipe.restyle:
-            style = STYLES[chance.integers(len(STYLES))]
-            turns = tuple(map(style, turns))
-        anew = np.flatnonzero(chance.random(len(turns)) < self.recipe.begin)
-        for part in np.split(np.array(turns, object), anew):
-            if len(part):
-                yield _lines(tuple(part))
-
-    def _numbered(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._words.encode_batch_fast(
-            [without_surrogates(text) for text in texts], add_special_tokens=False
-        )
-        return [[*self._begin, *one.ids][: self._longest] for one in found]
-
-    def _off(self, batch: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids, mask = _rectangle(batch, 0, self.learner.device)
-        targets = torch.where(mask.bool(), ids, _NOTHING)[:, 1:].flatten()
-        with self.learner.half:
-            logits = self.model(input_ids=ids, attention_mask=mask).logits
-        off = cross_entropy(
-            logits[:, :-1].flatten(0, 1).float(), targets, ignore_index=_NOTHING, reduction="sum"
-        )
-        return off, (targets != _NOTHING).sum()
+from dialoscope.learn.recipe import CrossRecipe, NliRecipe, PairRecipe
 
 
 class _PairTask:
@@ -150,10 +72,10 @@ class _PairTask:
         return torch.tensor([item.label for item in batch], device=self.learner.device)
 
     def _logits(self, batch: list["_Item"]) -> torch.Tensor:
-        ids, mask = _rectangle([item.ids for item in batch], int(self._filler or 0), self.learner.device)
+        ids, mask = rectangle([item.ids for item in batch], int(self._filler or 0), self.learner.device)
         told = {"input_ids": ids, "attention_mask": mask}
         if self.learner.files.config.get("type_vocab_size", 1) > 1:
-            told["token_type_ids"] = _rectangle([item.kinds for item in batch], 0, self.learner.device)[0]
+            told["token_type_ids"] = rectangle([item.kinds for item in batch], 0, self.learner.device)[0]
         with self.learner.half:
             found: torch.Tensor = self.model(**told).logits
         return found.float()
@@ -202,7 +124,9 @@ class ReplyTask(_PairTask):
         recipe = self.recipe
         chance = np.random.default_rng([recipe.seed, epoch, 1])
         order = chance.permutation(len(self._train))[: recipe.pairs]
-        learned = [_shown(self._train[place], recipe, chance) for place in np.sort(order)]
+        learned = [
+            shown(self._train[place], recipe.turns, recipe.restyle, chance) for place in np.sort(order)
+        ]
         return self._batched(self._read(self._pairs(learned, recipe.each, epoch)), epoch)
 
     def validated(self) -> float:
@@ -222,8 +146,7 @@ class ReplyTask(_PairTask):
 
     def _held(self, dialogues: Sequence[Turns]) -> list["_Item"]:
         """Some exchanges to judge by, always the same: the right reply, and a wrong one."""
-        found = sorted(exchanges(dialogues, self.recipe.turns), key=lambda one: share_of(f"{one[:2]}"))
-        return self._read(self._pairs(found[:_JUDGED_BY], 1, _NO_EPOCH))
+        return self._read(self._pairs(judged_by(dialogues, self.recipe.turns), 1, NO_EPOCH))
 
     def _pairs(self, found: Sequence[Exchange], each: int, epoch: int) -> list[LabelledPair]:
         wrong = wrong_replies(found, self.recipe.negatives, each, (self.recipe.seed, epoch))
@@ -234,46 +157,9 @@ class ReplyTask(_PairTask):
         ]
 
 
-def _shown(exchange: Exchange, recipe: CrossRecipe, chance: np.random.Generator) -> Exchange:
-    """With as many of its turns as chance says, and perhaps written as other corpora write."""
-    said = exchange.context[-int(chance.integers(1, recipe.turns + 1)) :]
-    if chance.random() >= recipe.restyle:
-        return exchange._replace(context=said)
-    style = STYLES[chance.integers(len(STYLES))]
-    return exchange._replace(context=tuple(map(style, said)), reply=style(exchange.reply))
-
-
 class _Item(NamedTuple):
     """A pair as tokens, which sentence each is of, and the number of its label."""
 
     ids: list[int]
     kinds: list[int]
     label: int
-
-
-def _lines(turns: Turns) -> str:
-    """As the metrics show a dialogue to a model."""
-    return "".join(f"{turn}\n" for turn in turns)
-
-
-def _by_length(texts: Sequence[list[int]], budget: int) -> list[list[list[int]]]:
-    """Texts of like length together, so many tokens at once, those that are filled up included."""
-    found: list[list[list[int]]] = [[]]
-    for text in sorted((text for text in texts if len(text) > 1), key=len):
-        if found[-1] and (len(found[-1]) + 1) * len(text) > budget:
-            found.append([])
-        found[-1].append(text)
-    return [batch for batch in found if batch]
-
-
-def _rectangle(
-    rows: Sequence[list[int]], filler: int, device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The rows filled up to equal length, and where something stands."""
-    longest = max(map(len, rows))
-    whole = np.full((len(rows), longest), filler, np.int64)
-    mask = np.zeros((len(rows), longest), np.int64)
-    for place, row in enumerate(rows):
-        whole[place, : len(row)] = row
-        mask[place, : len(row)] = 1
-    return torch.from_numpy(whole).to(device), torch.from_numpy(mask).to(device)

@@ -57,10 +57,14 @@ def origin(spec: Mapping[str, Any]) -> list[str]:
         f"Licence of the data: {spec['data']['licence'] or 'not stated'}.",
         "",
         "## Recipe",
-        *table(("setting", "value"), [(name, str(value)) for name, value in spec["settings"].items()]),
+        *table(("setting", "value"), [(name, _told(value)) for name, value in spec["settings"].items()]),
         "",
         *tools(spec),
     ]
+
+
+def _told(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def tools(spec: Mapping[str, Any]) -> list[str]:

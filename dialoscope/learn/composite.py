@@ -26,12 +26,12 @@ _BOTH = ("overall", "coherence", "engagement")
 
 PARTS = (
     Part("ruber", "ruber-unreferenced", aspects=_BOTH),
-    Part("pmi", "pmi:scale=normalised", aspects=_SUITS),
-    Part("pmi-dialog", "pmi:lm=smollm2-dialog,scale=normalised", aspects=_SUITS),
-    Part("information", "pmi:lm=smollm2-dialog,length=sum", aspects=("engagement",)),
+    Part("pmi", "pmi:lm=smollm2-chat,scale=normalised", aspects=_SUITS),
+    Part("pmi-dialog", "pmi:scale=normalised", aspects=_SUITS),
+    Part("information", "pmi:length=sum", aspects=("engagement",)),
     Part("relatedness", "relatedness", aspects=_SUITS),
     Part("self-consistency", "self-consistency:over=last", aspects=_SUITS),
-    Part("fluency", "fluency:scale=raw", aspects=("overall",)),
+    Part("fluency", "fluency:lm=smollm2-chat,scale=raw", aspects=("overall",)),
     Part("fluency-sum", "fluency:scale=raw,length=sum", aspects=("fluency",)),
     Part("specificity", "specificity", aspects=_OFFERS),
     Part("words", "words", cap=15, aspects=_OFFERS),

@@ -9,13 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.errors import TrainingError
-from dialoscope.learn.corpus import Turns, words_of
+from dialoscope.learn.corpus import Turns, share_of, words_of
+from dialoscope.learn.styles import STYLES
 from dialoscope.systems.nearest import Nearest, ranked
 
 _SEARCHED = 4096
 """How many replies, drawn by chance, near ones are looked for among."""
 _NEAREST = 5
 _COMMONEST = 20
+_JUDGED_BY = 4000
+"""How many exchanges a training is judged by."""
+NO_EPOCH = 2**31
+"""What chance is begun with for these."""
 _TRIES = 50
 """How often another reply is drawn where the one drawn says the same as the right one."""
 
@@ -38,6 +43,20 @@ def exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
         for place in range(1, len(talk))
         if talk[place].strip() and talk[place - 1].strip()
     ]
+
+
+def judged_by(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
+    """Some exchanges of dialogues that are kept apart, always the same ones."""
+    return sorted(exchanges(dialogues, turns), key=lambda one: share_of(f"{one[:2]}"))[:_JUDGED_BY]
+
+
+def shown(exchange: Exchange, turns: int, restyle: float, chance: np.random.Generator) -> Exchange:
+    """With as many of its turns as chance says, and perhaps written as other corpora write."""
+    said = exchange.context[-int(chance.integers(1, turns + 1)) :]
+    if chance.random() >= restyle:
+        return exchange._replace(context=said)
+    style = STYLES[chance.integers(len(STYLES))]
+    return exchange._replace(context=tuple(map(style, said)), reply=style(exchange.reply))
 
 
 def wrong_replies(
@@ -174,6 +193,8 @@ _MAKERS: Mapping[str, Callable[[_Pool, int], str | None]] = MappingProxyType(
 
 KINDS = tuple(_MAKERS)
 """The kinds of wrong replies."""
+BROKEN = ("shuffled", "spliced")
+"""Those that are wrong whatever was said."""
 
 
 def different_replies(found: Sequence[Exchange]) -> int:

@@ -104,7 +104,7 @@ _RANGES = {
     **dict.fromkeys(("margin", "decay"), (1e-12, 1)),
     "max_tokens": (2, math.inf),
     "made": (0, math.inf),
-    "l2": (0, math.inf),
+    **dict.fromkeys(("l2", "contrast"), (0, math.inf)),
     "folds": (3, math.inf),
     "minutes": (0, math.inf),
     "learning_rate": (1e-12, 1),
@@ -116,7 +116,31 @@ _RANGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class LmRecipe(Recipe):
+class Rivalry(Settings):
+    """How replies that people gave are learned from beside wrong ones."""
+
+    turns: int = 4
+    """The most turns before the reply that it is shown; in each epoch chance says how many."""
+    negatives: tuple[str, ...] = (
+        "random",
+        "random",
+        "near",
+        "dialogue",
+        "spliced",
+        "shuffled",
+        "repeated",
+    )
+    """The kinds of wrong replies; one that is named twice is twice as frequent."""
+    each: int = 2
+    """How many wrong replies stand against each right one."""
+    pairs: int = 40000
+    """The most right replies that are learned from in an epoch: others in each."""
+    restyle: float = 0.3
+    """The share written as other corpora write: punctuation apart, or together, lower case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LmRecipe(Rivalry, Recipe):
     """A language model that learns how people talk: turns on lines of their own, one after the other."""
 
     name: ClassVar[str] = "lm"
@@ -127,8 +151,10 @@ class LmRecipe(Recipe):
     begin: float = 0.25
     """How often a text begins anew between two turns, so that replies are also met without what they reply
     to, and after a single turn, as metrics show them."""
-    restyle: float = 0.3
-    """The share of dialogues written as other corpora write: punctuation apart, or together, lower case."""
+    contrast: float = 0.0
+    """How much it counts that a reply which people gave is likelier than a wrong one, beside how likely all
+    they said is; 0: not at all."""
+    pairs: int = 12000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,31 +182,13 @@ class NliRecipe(PairRecipe):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossRecipe(PairRecipe):
+class CrossRecipe(Rivalry, PairRecipe):
     """An encoder that reads what was said and a reply together, and learns whether they belong together."""
 
     name: ClassVar[str] = "ruber"
 
     representation: Literal["cross"] = "cross"
     """Both texts are read at once, by an encoder that is itself adapted."""
-    turns: int = 4
-    """The most turns before the reply that it is shown; in each epoch chance says how many."""
-    negatives: tuple[str, ...] = (
-        "random",
-        "random",
-        "near",
-        "dialogue",
-        "spliced",
-        "shuffled",
-        "repeated",
-    )
-    """The kinds of wrong replies; one that is named twice is twice as frequent."""
-    each: int = 2
-    """How many wrong replies stand against each right one."""
-    pairs: int = 40000
-    """The most right replies that are learned from in an epoch: others in each."""
-    restyle: float = 0.3
-    """The share of pairs written as other corpora write: punctuation apart, or together, lower case."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,10 +41,14 @@ def train_lm(
     recipe = recipe or LmRecipe()
     found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
-    side = _side()
+    side = _side("_torch_dialogues")
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
-        return {f"perplexity, {name}": task.perplexity(part) for name, part in found.judged.items()}
+        return {
+            f"{what}, {name}": value
+            for name, part in found.judged.items()
+            for what, value in task.figures(part).items()
+        }
 
     return _trained(
         recipe, Path(folder), about, lambda: side.DialogueTask(recipe, found), figures, save_every
@@ -75,7 +79,7 @@ def train_nli(
     recipe = recipe or NliRecipe()
     found = split_pairs(names_of(data), names_of(tests), names_of(dialogues), recipe.made, recipe.seed)
     about = data_told([*names_of(data), *names_of(dialogues)], found, "pairs", licence)
-    side = _side()
+    side = _side("_torch_tasks")
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         parts = {"validation": found.validation, **found.tests}
@@ -99,7 +103,7 @@ def train_cross(
     recipe = recipe or CrossRecipe()
     found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
-    side = _side()
+    side = _side("_torch_tasks")
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         return {f"right preferred, {name}": task.preference(part) for name, part in found.judged.items()}
@@ -171,9 +175,9 @@ def names_of(given: Sequence[str | Path] | str | Path) -> list[str]:
     return [str(one) for one in several]
 
 
-def _side() -> Any:  # noqa: ANN401
+def _side(name: str) -> Any:  # noqa: ANN401
     try:
         import peft  # noqa: F401 - asked for before hours are spent
     except ImportError as missing:
         raise MissingExtra("Training", "peft", "train") from missing
-    return import_torch_side("_torch_tasks", "Training", "dialoscope.learn")
+    return import_torch_side(name, "Training", "dialoscope.learn")

@@ -19,7 +19,7 @@ class _ReadAlone(Metric[Sums]):
 
     at_once = True
 
-    lm: LanguageModel = TransformerLanguageModel("smollm2-chat")
+    lm: LanguageModel = TransformerLanguageModel("smollm2-dialog")
     """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
 
     @property

@@ -30,7 +30,7 @@ class ReadInContext(Metric[Sums]):
     needs = frozenset({"context"})
     at_once = True
 
-    lm: LanguageModel = TransformerLanguageModel("smollm2-chat")
+    lm: LanguageModel = TransformerLanguageModel("smollm2-dialog")
     """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
     turns: int = 0
     """How many of the last turns it sees; 0: all."""

@@ -60,11 +60,11 @@ def test_it_is_the_mean_over_tokens_and_undefined_without_any():
 @pytest.mark.parametrize(
     ("text", "lm"),
     [
-        ("coherence", TransformerLanguageModel("smollm2-chat")),
+        ("coherence", TransformerLanguageModel("smollm2-dialog")),
         ("coherence:lm=fake", FakeLanguageModel()),
         ("coherence:lm=org/model", TransformerLanguageModel("org/model")),
         ("coherence:lm=gpt2,lm.window=512,turns=2", TransformerLanguageModel("gpt2", window=512)),
-        ("coherence:lm.dtype=bfloat16", TransformerLanguageModel("smollm2-chat", dtype="bfloat16")),
+        ("coherence:lm.dtype=bfloat16", TransformerLanguageModel("smollm2-dialog", dtype="bfloat16")),
         ("coherence:lm=http://host:1/v1#m", HttpLanguageModel("http://host:1/v1", "m")),
         (
             "coherence:lm=http://host:1/v1#m,lm.revision=7",
@@ -169,7 +169,7 @@ def test_verify_knows_models_that_are_gone(tmp_path, sample, monkeypatch):
 
 
 def test_the_machine_does_not_show_in_the_signature():
-    here = TransformerLanguageModel("smollm2-chat", device="cpu", budget=7)
+    here = TransformerLanguageModel("smollm2-dialog", device="cpu", budget=7)
     assert dataclasses.replace(ds.Coherence(), lm=here).signature == ds.Coherence().signature
 
 

@@ -22,6 +22,11 @@ def test_settings_are_what_the_outcome_depends_on():
         "max_tokens": 384,
         "begin": 0.25,
         "restyle": 0.3,
+        "contrast": 0.0,
+        "turns": 4,
+        "negatives": ["random", "random", "near", "dialogue", "spliced", "shuffled", "repeated"],
+        "each": 2,
+        "pairs": 12000,
     }
     assert ds.NliRecipe().settings() == {
         "model": "mpnet",

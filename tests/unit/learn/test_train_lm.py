@@ -20,8 +20,8 @@ from transformers import AutoModelForCausalLM
 import dialoscope as ds
 from dialoscope.errors import BackendError, MissingExtra, TrainingError
 from dialoscope.learn import _torch_adapted
+from dialoscope.learn._torch_dialogues import DialogueTask
 from dialoscope.learn._torch_loop import Loop
-from dialoscope.learn._torch_tasks import DialogueTask
 from dialoscope.learn.corpus import split
 from tests.conftest import ROOT
 from tests.unit.backends.tiny import END, save_model
@@ -56,7 +56,7 @@ def test_trainings_killed_in_mid_epoch_give_the_same_weights(dialogues, tiny, tm
     with ThreadPoolExecutor(len(METHODS)) as watching:
         assert set(watching.map(killed_amid, processes, notes)) == {-signal.SIGKILL}
     for method in METHODS:
-        settings = {"method": method, "epochs": 3, "batch": 64}
+        settings = {"method": method, "epochs": 3, "batch": 64, "contrast": 0.5}
         found = trained(dialogues, tmp_path / method, tiny("llama"), **settings)
         whole = trained(dialogues, tmp_path / f"whole {method}", tiny("llama"), **settings)
         assert weights(found) == weights(whole)
@@ -334,10 +334,14 @@ def test_special_tokens_in_dialogues_are_text(tiny, rows, tmp_path):
     data = rows([{"id": str(place), "turns": one} for place, one in enumerate(turns)], "odd.jsonl")
     task = DialogueTask(recipe(tiny("llama")), split([str(data)], 0.25))
     read = {
-        number for epoch in range(2) for batch in task.batches(epoch) for text in batch for number in text[1:]
+        number
+        for epoch in range(2)
+        for batch in task.batches(epoch)
+        for text in batch.texts
+        for number in text[1:]
     }
     assert not read & {0, 1}
-    assert {text[0] for batch in task.batches(0) for text in batch} == {0}
+    assert {text[0] for batch in task.batches(0) for text in batch.texts} == {0}
 
 
 def test_dialogues_are_cut_at_turns_and_written_otherwise_by_chance(tiny, dialogues):
@@ -345,7 +349,7 @@ def test_dialogues_are_cut_at_turns_and_written_otherwise_by_chance(tiny, dialog
 
     def texts(epoch, **settings):
         task = DialogueTask(recipe(tiny("llama"), **settings), split([str(dialogues)], 0.25))
-        return sorted(words.decode(text[1:]) for batch in task.batches(epoch) for text in batch)
+        return sorted(words.decode(text[1:]) for batch in task.batches(epoch) for text in batch.texts)
 
     parts = split([str(dialogues)], 0.25)
     plain = sorted("".join(f"{turn}\n" for turn in turns) for turns in parts.train)
@@ -362,7 +366,7 @@ def test_batches_are_within_their_budget_and_hold_everything(tiny, dialogues):
     task = DialogueTask(
         recipe(tiny("llama"), batch=100, begin=0.0, restyle=0.0), split([str(dialogues)], 0.25)
     )
-    batches = task.batches(0)
+    batches = [batch.texts for batch in task.batches(0)]
     assert sum(map(len, batches)) == len(task.data.train)
     assert all(len(batch) * max(map(len, batch)) <= 100 or len(batch) == 1 for batch in batches)
 

@@ -12,7 +12,7 @@ told = json.loads(sys.argv[1])
 ds.train_lm(
     told["data"],
     told["folder"],
-    ds.LmRecipe(model=told["model"], method=told["method"], epochs=3, batch=64, device="cpu"),
+    ds.LmRecipe(model=told["model"], method=told["method"], epochs=3, batch=64, contrast=0.5, device="cpu"),
     validation=0.25,
     save_every=0.0,
 )
