@@ -13,35 +13,17 @@ from dialoscope.backends._tokens import Words, vocabulary
 from dialoscope.learn._torch_adapted import Learner
 from dialoscope.learn._torch_batches import rectangle
 from dialoscope.learn.corpus import Split, Turns
-from dialoscope.learn.negatives import (
-    BROKEN,
-    NO_EPOCH,
-    Exchange,
-    exchanges,
-    judged_by,
-    shown,
-    wrong_replies,
-)
+from dialoscope.learn.negatives import exchanges
 from dialoscope.learn.recipe import LmRecipe
+from dialoscope.learn.rivals import Arena, Rivals, Text, lines, shared_out
 from dialoscope.learn.styles import STYLES
-
-Text = list[int]
-
-
-class Candidate(NamedTuple):
-    """A reply after what was said, as tokens."""
-
-    ids: Text
-    begins: int
-    """Where the reply begins."""
 
 
 class Batch(NamedTuple):
     """What is learned from at once."""
 
     texts: list[Text]
-    rivals: list[list[Candidate]]
-    """Replies to the same, of which the first is right."""
+    rivals: list[Rivals]
 
 
 class DialogueTask:
@@ -56,6 +38,7 @@ class DialogueTask:
         begin = config.bos_token_id if config.bos_token_id is not None else config.eos_token_id
         self._begin = [] if begin is None else [int(begin[0] if isinstance(begin, list) else begin)]
         self._longest = min(recipe.max_tokens, getattr(config, "max_position_embeddings", recipe.max_tokens))
+        self._arena = Arena(recipe, self._words, self._begin, self._longest)
         self._exchanges = exchanges(data.train, recipe.turns) if recipe.contrast else []
 
     def batches(self, epoch: int) -> Sequence[Batch]:
@@ -63,7 +46,9 @@ class DialogueTask:
         chance = np.random.default_rng([self.recipe.seed, epoch])
         texts = [text for turns in self.data.train for text in self._texts(turns, chance)]
         made = _by_length(self._numbered(texts), self.recipe.batch)
-        rivals = _shared_out(self._drawn(epoch) if self.recipe.contrast else [], len(made))
+        rivals = shared_out(
+            self._arena.drawn(self._exchanges, epoch) if self.recipe.contrast else [], len(made)
+        )
         orders = (chance.permutation(len(made)).tolist() for _ in range(2))
         return [Batch(made[one], rivals[other]) for one, other in zip(*orders, strict=True)]
 
@@ -105,7 +90,7 @@ class DialogueTask:
     def mean_loss(self, dialogues: Sequence[Turns]) -> float:
         """How far the model is off on dialogues."""
         summed, count = 0.0, 0
-        for batch in _by_length(self._numbered([_lines(turns) for turns in dialogues]), self.recipe.batch):
+        for batch in _by_length(self._numbered([lines(turns) for turns in dialogues]), self.recipe.batch):
             off, tokens = self._off(batch)
             summed, count = summed + float(off), count + tokens
         return summed / count if count else math.nan
@@ -117,72 +102,19 @@ class DialogueTask:
         anew = np.flatnonzero(chance.random(len(turns)) < self.recipe.begin)
         for part in np.split(np.array(turns, object), anew):
             if len(part):
-                yield _lines(tuple(part))
+                yield lines(tuple(part))
 
     def _numbered(self, texts: Sequence[str]) -> list[Text]:
         return [[*self._begin, *ids][: self._longest] for ids in self._words.of(texts)]
 
-    def _drawn(self, epoch: int) -> list[list[Candidate]]:
-        """Other exchanges and other wrong replies each time; some replies stand alone, beside broken ones."""
-        recipe = self.recipe
-        chance = np.random.default_rng([recipe.seed, epoch, 1])
-        places = np.sort(chance.permutation(len(self._exchanges))[: recipe.pairs]).tolist()
-        found = [shown(self._exchanges[place], recipe.turns, recipe.restyle, chance) for place in places]
-        broken = [kind for kind in recipe.negatives if kind in BROKEN]
-        share = recipe.begin if broken and self._begin else 0.0
-        alone = chance.random(len(found)) < share
-        after = [one for one, apart in zip(found, alone, strict=True) if not apart]
-        return [
-            *self._rivals(after, recipe.negatives, recipe.each, epoch),
-            *self._alone([one for one, apart in zip(found, alone, strict=True) if apart], broken, epoch),
-        ]
-
-    def _alone(self, found: Sequence[Exchange], kinds: Sequence[str], epoch: int) -> list[list[Candidate]]:
-        """Replies without what they reply to, where those beside them are no replies of people."""
-        if not found:
-            return []
-        wrong = wrong_replies(found, kinds, 1, (self.recipe.seed, epoch, 1))
-        real = {one.reply for one in found}
-        kept = [place for place, made in enumerate(wrong) if real.isdisjoint(made)]
-        return self._candidates(
-            [found[place]._replace(context=()) for place in kept], [wrong[place] for place in kept]
-        )
-
-    def _rivals(
-        self, found: Sequence[Exchange], kinds: Sequence[str], each: int, epoch: int
-    ) -> list[list[Candidate]]:
-        if not found:
-            return []
-        return self._candidates(found, wrong_replies(found, kinds, each, (self.recipe.seed, epoch)))
-
-    def _candidates(self, found: Sequence[Exchange], wrong: Sequence[Turns]) -> list[list[Candidate]]:
-        prefixes, replies, counts = [], [], []
-        for one, others in zip(found, wrong, strict=True):
-            said = _lines(one.context)
-            prefixes += [said] * (1 + len(others))
-            replies += [one.reply, *others]
-            counts.append(1 + len(others))
-        made = iter(self._words.numbered(prefixes, replies))
-        return [[self._cut(*next(made)) for _ in range(count)] for count in counts]
-
-    def _cut(self, prefix: Sequence[int], reply: Sequence[int]) -> Candidate:
-        """What is too long loses the beginning of what was said, then the end of the reply."""
-        reply = reply[: self._longest - 1]
-        room = self._longest - len(self._begin) - len(reply)
-        before = [*self._begin, *prefix[max(len(prefix) - room, 0) :]]
-        return Candidate([*before, *reply], len(before))
-
     def _judged(self, dialogues: Sequence[Turns]) -> torch.Tensor:
         """How likely the right reply and a wrong one are, in some exchanges that are always the same."""
-        found = judged_by(dialogues, self.recipe.turns)
-        rivals = self._candidates(
-            found, wrong_replies(found, self.recipe.negatives, 1, (self.recipe.seed, NO_EPOCH))
-        )
+        rivals = self._arena.judged(dialogues)
         tokens = sum(len(one.ids) for both in rivals for one in both)
-        parts = _shared_out(rivals, -(-tokens // self.recipe.batch))
+        parts = shared_out(rivals, -(-tokens // self.recipe.batch))
         return torch.cat([self._liked(part) for part in parts if part]).cpu()
 
-    def _liked(self, rivals: Sequence[Sequence[Candidate]]) -> torch.Tensor:
+    def _liked(self, rivals: Sequence[Rivals]) -> torch.Tensor:
         """The mean log-probability of each reply's tokens, a row for each exchange, filled up at its end."""
         every = [candidate for one in rivals for candidate in one]
         ids, mask = rectangle([candidate.ids for candidate in every], 0, self.learner.device)
@@ -212,11 +144,6 @@ def _undecided(liked: torch.Tensor) -> torch.Tensor:
     return -torch.log_softmax(liked, 1)[:, 0]
 
 
-def _lines(turns: Turns) -> str:
-    """As the metrics show a dialogue to a model."""
-    return "".join(f"{turn}\n" for turn in turns)
-
-
 def _by_length(texts: Sequence[Text], budget: int) -> list[list[Text]]:
     """Texts of like length together, so many tokens at once, those that are filled up included."""
     found: list[list[Text]] = [[]]
@@ -225,13 +152,3 @@ def _by_length(texts: Sequence[Text], budget: int) -> list[list[Text]]:
             found.append([])
         found[-1].append(text)
     return [batch for batch in found if batch]
-
-
-def _shared_out(rivals: Sequence[list[Candidate]], parts: int) -> list[list[list[Candidate]]]:
-    """So many parts, of about as many tokens each, with those of like length together."""
-    found: list[list[list[Candidate]]] = [[] for _ in range(parts)]
-    ordered = sorted(rivals, key=lambda one: max(len(candidate.ids) for candidate in one))
-    sizes = np.cumsum([sum(len(candidate.ids) for candidate in one) for one in ordered])
-    for one, upto in zip(ordered, sizes.tolist(), strict=True):
-        found[(upto - 1) * parts // int(sizes[-1])].append(one)
-    return found
