@@ -163,6 +163,7 @@ def test_suites_are_what_they_say():
         "glove-50d",
         "wordnet",
         "spacy-tagger",
+        "smollm2-dialog",
         "smollm2-chat",
         "nli",
         "ruber-unreferenced",
