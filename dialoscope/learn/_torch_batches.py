@@ -1,4 +1,4 @@
-"""Texts as tokens, learned from at once."""
+"""What the tasks have in common: tokens side by side, and which of two replies is preferred."""
 
 from collections.abc import Sequence
 
@@ -17,3 +17,8 @@ def rectangle(
         whole[place, : len(row)] = row
         mask[place, : len(row)] = 1
     return torch.from_numpy(whole).to(device), torch.from_numpy(mask).to(device)
+
+
+def preferred(right: torch.Tensor, wrong: torch.Tensor) -> float:
+    """How often the right one is above the wrong one; half where they are equal."""
+    return float(((right > wrong).double() + (right == wrong).double() / 2).mean())

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from dialoscope.backends._tokens import Words, vocabulary
 from dialoscope.learn._torch_adapted import Learner
-from dialoscope.learn._torch_batches import rectangle
+from dialoscope.learn._torch_batches import preferred, rectangle
 from dialoscope.learn.corpus import Split, Turns
 from dialoscope.learn.negatives import exchanges
 from dialoscope.learn.recipe import LmRecipe
@@ -40,6 +40,7 @@ class DialogueTask:
         self._longest = min(recipe.max_tokens, getattr(config, "max_position_embeddings", recipe.max_tokens))
         self._arena = Arena(recipe, self._words, self._begin, self._longest)
         self._exchanges = exchanges(data.train, recipe.turns) if recipe.contrast else []
+        self._chosen_by = self._arena.judged(data.validation) if recipe.contrast else []
 
     def batches(self, epoch: int) -> Sequence[Batch]:
         """Texts of like length together, in an order of chance; dialogues begin elsewhere each time."""
@@ -64,7 +65,7 @@ class DialogueTask:
         """The mean over the tokens of whole dialogues, as they are written, and over exchanges of them."""
         off = self.mean_loss(self.data.validation)
         if self.recipe.contrast:
-            off += self.recipe.contrast * float(_undecided(self._judged(self.data.validation)).mean())
+            off += self.recipe.contrast * float(_undecided(self._judged(self._chosen_by)).mean())
         return off
 
     def figures(self, dialogues: Sequence[Turns]) -> dict[str, float]:
@@ -84,8 +85,7 @@ class DialogueTask:
         """How often a reply that people gave is likelier than a wrong one."""
         self.model.eval()
         with torch.inference_mode():
-            right, wrong = self._judged(dialogues).unbind(1)
-        return float(((right > wrong).double() + (right == wrong).double() / 2).mean())
+            return preferred(*self._judged(self._arena.judged(dialogues)).unbind(1))
 
     def mean_loss(self, dialogues: Sequence[Turns]) -> float:
         """How far the model is off on dialogues."""
@@ -107,9 +107,8 @@ class DialogueTask:
     def _numbered(self, texts: Sequence[str]) -> list[Text]:
         return [[*self._begin, *ids][: self._longest] for ids in self._words.of(texts)]
 
-    def _judged(self, dialogues: Sequence[Turns]) -> torch.Tensor:
-        """How likely the right reply and a wrong one are, in some exchanges that are always the same."""
-        rivals = self._arena.judged(dialogues)
+    def _judged(self, rivals: Sequence[Rivals]) -> torch.Tensor:
+        """How likely the right reply and a wrong one are."""
         tokens = sum(len(one.ids) for both in rivals for one in both)
         parts = shared_out(rivals, -(-tokens // self.recipe.batch))
         return torch.cat([self._liked(part) for part in parts if part]).cpu()

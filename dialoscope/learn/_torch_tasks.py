@@ -14,10 +14,10 @@ from dialoscope.backends.base import Pair
 from dialoscope.backends.heads import VERDICTS
 from dialoscope.errors import TrainingError
 from dialoscope.learn._torch_adapted import Learner
-from dialoscope.learn._torch_batches import rectangle
+from dialoscope.learn._torch_batches import preferred, rectangle
 from dialoscope.learn.contradictions import LABELS, LabelledPair
 from dialoscope.learn.corpus import Split, Turns
-from dialoscope.learn.negatives import NO_EPOCH, Exchange, exchanges, judged_by, shown, wrong_replies
+from dialoscope.learn.negatives import NO_EPOCH, Exchange, drawn, exchanges, judged_by, wrong_replies
 from dialoscope.learn.pairs import PairSplit
 from dialoscope.learn.recipe import CrossRecipe, NliRecipe, PairRecipe
 
@@ -121,13 +121,8 @@ class ReplyTask(_PairTask):
 
     def batches(self, epoch: int) -> Sequence[list["_Item"]]:
         """Other exchanges and other wrong replies each time."""
-        recipe = self.recipe
-        chance = np.random.default_rng([recipe.seed, epoch, 1])
-        order = chance.permutation(len(self._train))[: recipe.pairs]
-        learned = [
-            shown(self._train[place], recipe.turns, recipe.restyle, chance) for place in np.sort(order)
-        ]
-        return self._batched(self._read(self._pairs(learned, recipe.each, epoch)), epoch)
+        learned = drawn(self._train, self.recipe, np.random.default_rng([self.recipe.seed, epoch, 1]))
+        return self._batched(self._read(self._pairs(learned, self.recipe.each, epoch)), epoch)
 
     def validated(self) -> float:
         """How often a wrong reply is preferred."""
@@ -142,7 +137,7 @@ class ReplyTask(_PairTask):
     def _preference(self, items: Sequence["_Item"]) -> float:
         found = self._judged(items)
         right, wrong = (found[:, 1] - found[:, 0]).view(-1, 2).unbind(1)
-        return float(((right > wrong).double() + (right == wrong).double() / 2).mean())
+        return preferred(right, wrong)
 
     def _held(self, dialogues: Sequence[Turns]) -> list["_Item"]:
         """Some exchanges to judge by, always the same: the right reply, and a wrong one."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from dialoscope.errors import TrainingError
 from dialoscope.learn.corpus import Turns, share_of, words_of
+from dialoscope.learn.recipe import Rivalry
 from dialoscope.learn.styles import STYLES
 from dialoscope.systems.nearest import Nearest, ranked
 
@@ -50,10 +51,16 @@ def judged_by(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
     return sorted(exchanges(dialogues, turns), key=lambda one: share_of(f"{one[:2]}"))[:_JUDGED_BY]
 
 
-def shown(exchange: Exchange, turns: int, restyle: float, chance: np.random.Generator) -> Exchange:
+def drawn(found: Sequence[Exchange], recipe: Rivalry, chance: np.random.Generator) -> list[Exchange]:
+    """Those that are learned from in an epoch, as they are shown in it."""
+    places = np.sort(chance.permutation(len(found))[: recipe.pairs]).tolist()
+    return [_shown(found[place], recipe, chance) for place in places]
+
+
+def _shown(exchange: Exchange, recipe: Rivalry, chance: np.random.Generator) -> Exchange:
     """With as many of its turns as chance says, and perhaps written as other corpora write."""
-    said = exchange.context[-int(chance.integers(1, turns + 1)) :]
-    if chance.random() >= restyle:
+    said = exchange.context[-int(chance.integers(1, recipe.turns + 1)) :]
+    if chance.random() >= recipe.restyle:
         return exchange._replace(context=said)
     style = STYLES[chance.integers(len(STYLES))]
     return exchange._replace(context=tuple(map(style, said)), reply=style(exchange.reply))

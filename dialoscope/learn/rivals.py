@@ -8,7 +8,7 @@ import numpy as np
 
 from dialoscope.backends._tokens import Words
 from dialoscope.learn.corpus import Turns
-from dialoscope.learn.negatives import BROKEN, NO_EPOCH, Exchange, judged_by, shown, wrong_replies
+from dialoscope.learn.negatives import BROKEN, NO_EPOCH, Exchange, drawn, judged_by, wrong_replies
 from dialoscope.learn.recipe import LmRecipe
 
 Text = list[int]
@@ -41,8 +41,7 @@ class Arena:
         """Other exchanges and other wrong replies each time; some replies stand alone, beside broken ones."""
         recipe = self.recipe
         chance = np.random.default_rng([recipe.seed, epoch, 1])
-        places = np.sort(chance.permutation(len(exchanges))[: recipe.pairs]).tolist()
-        found = [shown(exchanges[place], recipe.turns, recipe.restyle, chance) for place in places]
+        found = drawn(exchanges, recipe, chance)
         broken = [kind for kind in recipe.negatives if kind in BROKEN]
         alone = chance.random(len(found)) < (recipe.begin if broken and self.begin else 0.0)
         after, apart = (

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from dialoscope.backends import LanguageModel
 from dialoscope.backends.language_model import TransformerLanguageModel
 from dialoscope.metrics.base import Metric
-from dialoscope.metrics.likelihoods import ScaledLikelihood
+from dialoscope.metrics.likelihoods import DEFAULT, ScaledLikelihood
 from dialoscope.metrics.reading import alone, reading, totals
 from dialoscope.tally import Sums
 from dialoscope.text import Batch
@@ -19,7 +19,7 @@ class _ReadAlone(Metric[Sums]):
 
     at_once = True
 
-    lm: LanguageModel = TransformerLanguageModel("smollm2-dialog")
+    lm: LanguageModel = DEFAULT
     """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
 
     @property

@@ -15,6 +15,9 @@ from dialoscope.metrics.reading import Join, in_context, reading, totals
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
 
+DEFAULT = TransformerLanguageModel("smollm2-dialog")
+"""The language model where none is named; one reading of it serves all that is made of likelihoods."""
+
 DIGITS = 6
 """Of a fitted floor: so many can be read and typed again, and no score shows the rest."""
 
@@ -30,7 +33,7 @@ class ReadInContext(Metric[Sums]):
     needs = frozenset({"context"})
     at_once = True
 
-    lm: LanguageModel = TransformerLanguageModel("smollm2-dialog")
+    lm: LanguageModel = DEFAULT
     """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
     turns: int = 0
     """How many of the last turns it sees; 0: all."""

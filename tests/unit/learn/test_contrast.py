@@ -155,7 +155,7 @@ def test_without_contrast_nothing_of_it_is_done(made, dialogues, tiny, tmp_path)
 def test_the_figure_is_the_share_of_pairs_in_which_the_right_reply_is_likelier(made):
     task = made()
     with torch.inference_mode():
-        liked = task._judged(task.data.validation)
+        liked = task._judged(task._chosen_by)
     assert liked.shape == (sum(len(turns) - 1 for turns in task.data.validation), 2)
     wins = [1.0 if right > wrong else 0.5 if right == wrong else 0.0 for right, wrong in liked.tolist()]
     assert task.preference(task.data.validation) == pytest.approx(np.mean(wins))

@@ -292,14 +292,8 @@ def test_too_few_replies_are_said_to_be_too_few():
         ds.agree(two)
 
 
-def test_what_learned_from_these_ratings_is_not_praised_without_saying_so(run, monkeypatch):
-    known = shipped()
-    corpus = replace(known.corpora[0], data=run.provenance.data)
-    learned = replace(known.families[0], signature=run.metrics[0].signature, how="somehow")
-    monkeypatch.setattr(
-        "dialoscope.meta.trust.known.shipped",
-        lambda: replace(known, corpora=(corpus,), families=(learned,)),
-    )
+def test_what_learned_from_these_ratings_is_not_praised_without_saying_so(run, learned_from, monkeypatch):
+    learned_from(run)
     scores = Scores(("other", "third"), planted()[:, [0, 3]])
     monkeypatch.setattr(type(run.metrics[0]), "higher_is_better", True)
     found = ds.agree(run, scores=scores, ratings=ratings(run.values("words")), length=None, draws=20)

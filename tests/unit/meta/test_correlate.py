@@ -15,7 +15,6 @@ from dialoscope.coefficients import NAMES, measure
 from dialoscope.data import Replies
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.significance import williams
-from dialoscope.meta.trust.known import shipped
 from dialoscope.results import Ratings
 from dialoscope.results.redrawn import drawn_scores
 from dialoscope.results.resampling import Draws, blocks_of, bootstrap_weights, jackknife_error
@@ -516,14 +515,8 @@ def test_published_correlations_are_met(corpora):
     assert checked == 12
 
 
-def test_what_learned_from_these_ratings_is_told(run, monkeypatch):
-    known = shipped()
-    corpus = replace(known.corpora[0], data=run.provenance.data)
-    learned = replace(known.families[0], signature=run.metrics[0].signature, how="somehow")
-    monkeypatch.setattr(
-        "dialoscope.meta.trust.known.shipped",
-        lambda: replace(known, corpora=(corpus,), families=(learned,)),
-    )
+def test_what_learned_from_these_ratings_is_told(run, learned_from):
+    learned_from(run)
     told = "words: its weights were fitted to some of these very ratings."
     assert told in ds.correlate(run, levels="reply", groups="overall", **QUICK).notes()
 
