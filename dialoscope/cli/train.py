@@ -122,7 +122,11 @@ def nli(
     dialogues: Annotated[
         list[str], typer.Option(help="A file or asset from which contradictions are made.")
     ] = [],
+    teacher: Annotated[
+        str | None, typer.Option(help="A classifier whose verdicts on pairs from dialogues are learned.")
+    ] = None,
     test: Tests = [],
+    avoid: Avoid = [],
     made: Annotated[int | None, typer.Option(help="The most pairs made from dialogues.")] = None,
     model: Model = None,
     method: Method = None,
@@ -143,10 +147,10 @@ def nli(
 
     recipe = NliRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
-        patience=patience, dropout=dropout, max_tokens=max_tokens, made=made, seed=seed, minutes=minutes,
-        device=device,
+        patience=patience, dropout=dropout, max_tokens=max_tokens, made=made, teacher=teacher, seed=seed,
+        minutes=minutes, device=device,
     )  # fmt: skip
-    found = train_nli(data, output, recipe, dialogues=dialogues, tests=test, licence=licence)
+    found = train_nli(data, output, recipe, dialogues=dialogues, tests=test, avoid=avoid, licence=licence)
     screen.show(f"{found.folder}: sha256 {found.hash}")
 
 

@@ -49,15 +49,20 @@ class _PairTask:
 
     def loss(self, batch: list["_Item"]) -> torch.Tensor:
         """The mean over the pairs of a batch."""
-        return cross_entropy(self._logits(batch), self._labels(batch))
+        targets = torch.tensor([item.odds for item in batch], device=self.learner.device)
+        return cross_entropy(self._logits(batch), targets)
 
     def _read(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
         rows = self._reader.rows([Pair(one.premise, one.hypothesis) for one in pairs], range(len(pairs)))
         by_place = {row.place: row for row in rows}
         return [
-            _Item(by_place[place].ids.tolist(), by_place[place].kinds.tolist(), self.labels.index(pair.label))
+            _Item(by_place[place].ids.tolist(), by_place[place].kinds.tolist(), self._odds(pair))
             for place, pair in enumerate(pairs)
         ]
+
+    def _odds(self, pair: LabelledPair) -> tuple[float, ...]:
+        """How probable each class is; where people said which it is, it is certain."""
+        return pair.odds or tuple(float(label == pair.label) for label in self.labels)
 
     def _judged(self, items: Sequence["_Item"]) -> torch.Tensor:
         """What the model says of each."""
@@ -67,9 +72,6 @@ class _PairTask:
             places = order[begin : begin + self.recipe.batch]
             found[places] = self._logits([items[place] for place in places]).cpu()
         return found
-
-    def _labels(self, batch: list["_Item"]) -> torch.Tensor:
-        return torch.tensor([item.label for item in batch], device=self.learner.device)
 
     def _logits(self, batch: list["_Item"]) -> torch.Tensor:
         ids, mask = rectangle([item.ids for item in batch], int(self._filler or 0), self.learner.device)
@@ -104,7 +106,7 @@ class PairTask(_PairTask):
             return self._accuracy(self._read(pairs))
 
     def _accuracy(self, items: Sequence["_Item"]) -> float:
-        right = self._judged(items).argmax(1) == torch.tensor([item.label for item in items])
+        right = self._judged(items).argmax(1) == torch.tensor([item.odds for item in items]).argmax(1)
         return float(right.double().mean()) if items else math.nan
 
 
@@ -153,8 +155,8 @@ class ReplyTask(_PairTask):
 
 
 class _Item(NamedTuple):
-    """A pair as tokens, which sentence each is of, and the number of its label."""
+    """A pair as tokens, which sentence each is of, and how probable each class is."""
 
     ids: list[int]
     kinds: list[int]
-    label: int
+    odds: tuple[float, ...]

@@ -26,6 +26,8 @@ class LabelledPair(NamedTuple):
     premise: str
     hypothesis: str
     label: str
+    odds: tuple[float, ...] = ()
+    """How probable each class is, where a model was asked instead of people."""
 
 
 def made_pairs(dialogues: Iterable[Turns], most: int, seed: int = 0) -> list[LabelledPair]:

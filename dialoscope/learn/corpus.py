@@ -72,7 +72,7 @@ def split(
     every = dialogues(*data)
     tested = {name: tuple(dialogues(name)) for name in tests}
     others = [turns for part in tested.values() for turns in part]
-    avoided = {exchange for turns in dialogues(*avoid) for exchange in _exchanges(turns)}
+    avoided = _avoided(avoid)
     if isinstance(validation, str):
         chosen = tuple(dialogues(validation))
     else:
@@ -90,6 +90,16 @@ def split(
             f"There are {len(train)} dialogues to learn from and {len(clear)} to choose by; both are needed."
         )
     return Split(train, clear, tested, len(every) + len(chosen) - len(train) - len(clear))
+
+
+def clear_of(every: Sequence[Turns], avoid: Sequence[str]) -> list[Turns]:
+    """The dialogues in which nobody replies as in those to be avoided to the same turn."""
+    avoided = _avoided(avoid)
+    return [turns for turns in every if avoided.isdisjoint(_exchanges(turns))]
+
+
+def _avoided(corpora: Sequence[str]) -> set[str]:
+    return {exchange for turns in dialogues(*corpora) for exchange in _exchanges(turns)}
 
 
 def _is_clear(turns: Turns, apart: Set[str], avoided: Set[str]) -> bool:

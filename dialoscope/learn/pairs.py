@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import dialoscope.assets as assets
+from dialoscope.backends.base import Classifier
 from dialoscope.errors import TrainingError
 from dialoscope.learn.contradictions import LABELS, LabelledPair, made_pairs
-from dialoscope.learn.corpus import dialogues, hash_of, share_of, titles_of
+from dialoscope.learn.corpus import Turns, clear_of, dialogues, hash_of, share_of, titles_of
+from dialoscope.learn.verdicts import judged, utterances
 
 _NAMES = (("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold_label"))
 _SNLI = {"snli": "snli_1.0_train_subset.jsonl", "snli-test": "snli_1.0_test.jsonl"}
@@ -60,7 +62,12 @@ class PairSplit:
     @property
     def hash(self) -> str:
         """Of all that is learned from and chosen by."""
-        return hash_of(text for part in (self.train, self.validation) for pair in part for text in pair)
+        return hash_of(
+            text
+            for part in (self.train, self.validation)
+            for pair in part
+            for text in (*pair[:3], *map(str, pair.odds))
+        )
 
 
 def split_pairs(
@@ -69,8 +76,13 @@ def split_pairs(
     made_from: Sequence[str] = (),
     made: int = 12000,
     seed: int = 0,
+    teacher: Classifier | None = None,
+    avoid: Sequence[str] = (),
 ) -> PairSplit:
-    """The pairs of files by what shall become of them, and pairs made from dialogues."""
+    """The pairs of files by what shall become of them, and pairs from dialogues.
+
+    These are made by rules, or judged by a teacher; dialogues to be avoided are left out.
+    """
     train: list[LabelledPair] = []
     validation: list[LabelledPair] = []
     sources = [Source.of(name) for name in data]
@@ -83,7 +95,7 @@ def split_pairs(
         validation += parts.validation
         if parts.test:
             tested[f"{title[source.path]} (held back)"] = tuple(parts.test)
-    from_dialogues = _made(made_from, made, seed)
+    from_dialogues = _made([clear_of(dialogues(name), avoid) for name in made_from], made, seed, teacher)
     train += from_dialogues.train
     validation += from_dialogues.validation
     kept_out = {pair[:2] for part in tested.values() for pair in part}
@@ -115,16 +127,19 @@ def _parted(source: Source) -> _Parts:
     return parts
 
 
-def _made(corpora: Sequence[str], most: int, seed: int) -> _Parts:
+def _made(corpora: Sequence[Sequence[Turns]], most: int, seed: int, teacher: Classifier | None) -> _Parts:
     """As many of each corpus, a twentieth of its dialogues kept apart to choose by."""
     parts = _Parts([], [], [])
-    for corpus in corpora:
-        every = dialogues(corpus)
+
+    def pairs_of(part: Sequence[Turns], count: int) -> list[LabelledPair]:
+        return judged(utterances(part, count, seed), teacher) if teacher else made_pairs(part, count, seed)
+
+    for every in corpora:
         apart = [turns for turns in every if share_of(turns[0]) < _APART]
         rest = [turns for turns in every if share_of(turns[0]) >= _APART]
         count = most // len(corpora)
-        parts.train.extend(made_pairs(rest, count, seed))
-        parts.validation.extend(made_pairs(apart, int(count * _APART), seed))
+        parts.train.extend(pairs_of(rest, count))
+        parts.validation.extend(pairs_of(apart, int(count * _APART)))
     return parts
 
 

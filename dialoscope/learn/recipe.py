@@ -179,6 +179,9 @@ class NliRecipe(PairRecipe):
 
     made: int = 12000
     """The most pairs that are made from dialogues."""
+    teacher: str = ""
+    """Whose verdicts on pairs from dialogues are learned, doubts and all: an asset, a folder, or a name on
+    the hub; without one rules make pairs and say what they are."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, ma
 from dialoscope.learn.corpus import Split, split
 from dialoscope.learn.pairs import PairSplit, split_pairs
 from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe, Recipe
+from dialoscope.learn.verdicts import teacher_of
 from dialoscope.progress import notice
 
 
@@ -62,6 +63,7 @@ def train_nli(
     *,
     dialogues: Sequence[str | Path] = (),
     tests: Sequence[str | Path] = (),
+    avoid: Sequence[str | Path] = (),
     licence: str = "",
     save_every: float = 60.0,
 ) -> Checkpoint:
@@ -71,15 +73,28 @@ def train_nli(
         data: Files of pairs, or `snli`; behind each may stand what is kept apart: `:validation=0.1,test=0.2`.
         folder: Where the checkpoint goes; a training that was stopped there goes on.
         recipe: How; the default where nothing is given.
-        dialogues: Files or assets from which contradictions are made.
+        dialogues: Files or assets from which contradictions are made, or pairs that the recipe's teacher
+            judges.
         tests: Files whose accuracy is reported (`snli-test` is that of SNLI).
+        avoid: Files whose dialogues must not be learned from.
         licence: Of the data, for the card.
         save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or NliRecipe()
-    found = split_pairs(names_of(data), names_of(tests), names_of(dialogues), recipe.made, recipe.seed)
-    about = data_told([*names_of(data), *names_of(dialogues)], found, "pairs", licence)
     side = _side("_torch_tasks")
+    if recipe.teacher and not names_of(dialogues):
+        raise TrainingError("A teacher judges pairs from dialogues: name at least one file of dialogues.")
+    teacher = teacher_of(recipe.teacher, recipe.device) if recipe.teacher else None
+    found = split_pairs(
+        names_of(data),
+        names_of(tests),
+        names_of(dialogues),
+        recipe.made,
+        recipe.seed,
+        teacher,
+        names_of(avoid),
+    )
+    about = data_told([*names_of(data), *names_of(dialogues)], found, "pairs", licence)
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         parts = {"validation": found.validation, **found.tests}

@@ -8,9 +8,10 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.assets import locate
+from dialoscope.learn.contradictions import LABELS
 from tests.conftest import ROOT
 from tests.unit.backends.conftest import no_scores, one_thread, tiny  # noqa: F401 - fixtures
-from tests.unit.backends.tiny_encoders import save_encoder
+from tests.unit.backends.tiny_encoders import save_classifier, save_encoder
 from tests.unit.learn.conftest import dialogues, encoders, pairs, rows  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_scores")
@@ -82,6 +83,7 @@ def test_a_classifier_is_trained_with_the_defaults_of_its_recipe(cli, pairs, lon
 
 
 def test_every_option_of_a_classifier_is_a_setting(cli, pairs, dialogues, long_reader, tmp_path):  # noqa: F811
+    teacher = save_classifier("bert", tmp_path / "teacher", id2label=dict(enumerate(LABELS)))
     settings = {
         "model": str(long_reader),
         "method": "full",
@@ -93,14 +95,17 @@ def test_every_option_of_a_classifier_is_a_setting(cli, pairs, dialogues, long_r
         "dropout": 0.1,
         "max_tokens": 40,
         "made": 30,
+        "teacher": str(teacher),
         "seed": 7,
         "minutes": 5.0,
         "device": "cpu",
     }
     options = [part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", value)]
+    other = dialogues.with_name("other.jsonl")
+    other.write_text(json.dumps({"id": "1", "turns": ["something", "else"]}) + "\n")
     test = pairs.with_name("own.jsonl")
     test.write_text(json.dumps({"premise": "tea", "hypothesis": "tea", "label": "entailment"}) + "\n")
-    more = ("--dialogues", dialogues, "--test", test, "--licence", "MIT")
+    more = ("--dialogues", dialogues, "--test", test, "--avoid", other, "--licence", "MIT")
     code, _, err = cli(
         "train", "nli", f"{pairs}:validation=.3,test=.2", "-o", tmp_path / "x", *options, *more
     )

@@ -40,6 +40,7 @@ def test_settings_are_what_the_outcome_depends_on():
         "seed": 0,
         "max_tokens": 160,
         "made": 12000,
+        "teacher": "",
     }
 
 

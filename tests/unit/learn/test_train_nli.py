@@ -48,7 +48,7 @@ def by_transformers(model, base, pairs):
     """The share of pairs that transformers judges rightly, one at a time."""
     tokenizer = AutoTokenizer.from_pretrained(base)
     right = 0
-    for premise, hypothesis, label in pairs:
+    for premise, hypothesis, label, _ in pairs:
         with torch.no_grad():
             told = tokenizer([(premise, hypothesis)], return_tensors="pt")
             right += LABELS[int(model(**told).logits[0].argmax())] == label
