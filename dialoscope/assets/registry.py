@@ -473,8 +473,8 @@ _SMOLLM2_CHAT = Asset(
 _NLI = Asset(
     name="nli",
     kind="classifier",
-    about="mpnet with an adapter trained on SNLI, SICK and MNLI: entailment, neutral, contradiction",
-    licence="data CC BY-SA 4.0, CC BY-NC-SA 3.0 and others",
+    about="mpnet with an adapter trained on SNLI, SICK, MNLI, dialogues: whether a text contradicts another",
+    licence="data CC BY-SA 4.0, CC BY-NC-SA 3.0 and 4.0, and others",
     files=(
         File(
             "adapter_config.json", 3_455, "9ccc23889b70fb518c3d195f1676364231b62c155ac1fd78847a0cca9c29a8a9"
@@ -482,11 +482,11 @@ _NLI = Asset(
         File(
             "adapter_model.safetensors",
             7_841_622,
-            "b85e49efede7d147315f0f9cf6b96f4fa09f73b4b19cab2b1a1001cfc249fa10",
+            "e7be0bfff17a468953f66b15ad2ab60c219e6f1f03089905c4bbad699cea390c",
         ),
         File("config.json", 677, "1884135d7d49209f1972758b2dfdaf6c8633da6895abfe25e9838f2067becb48"),
-        File("history.jsonl", 289, "52d795b6dbb5616818f2497d830ff3a3489158e02a5aee63cf46d2551d6781c8"),
-        File("spec.json", 1_507, "aaaf944e7ca43ed67992ddb662a647f00edd8f828319b11db158b3a86d60e932"),
+        File("history.jsonl", 292, "8527dd447c83eaabebffcfe04a49db53244e3257eb83fc3336f7aaf3dfe22b56"),
+        File("spec.json", 2_119, "23c9b53596a8fc7ee41156e4ed4861acca43b04d48c38867fa844f2d9dae4990"),
     ),
     sources=(),
     suites=("default",),
@@ -531,8 +531,8 @@ _COMPOSITE = Asset(
     about="Weights of metrics that need no references, fitted to ratings of 3,700 replies",
     licence="figures alone; no licence known for the ratings",
     files=(
-        File("history.jsonl", 5_849, "8a7b367f1d90501de00b8c7d7e8649bc515ad16fe106e0388f58409ea18c9609"),
-        File("spec.json", 28_263, "2c85aa4c4c00b718a5af2dcbf43ededd27c32297947c0809021654187f264700"),
+        File("history.jsonl", 5_838, "171f1d367d421dd8ffb7d0653606a9f8791682feb5b1b158ae690b53eb0179b5"),
+        File("spec.json", 28_257, "b3783293ea8a9cca83b9b453b33682bc0398813e68b1ff29cda219dfe6ee5d0b"),
     ),
     sources=(),
 )
