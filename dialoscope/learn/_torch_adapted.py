@@ -3,17 +3,26 @@
 import json
 import shutil
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from dialoscope.backends._torch_device import chosen_device
 from dialoscope.backends._torch_transformers import load, quiet
-from dialoscope.backends.models import ADAPTER, ADAPTER_WEIGHTS, Model, found_model
+from dialoscope.backends.models import (
+    ADAPTER,
+    ADAPTER_WEIGHTS,
+    Model,
+    base_name,
+    configuration,
+    found_model,
+)
 from dialoscope.errors import TrainingError
 from dialoscope.learn.recipe import Recipe
 
@@ -21,6 +30,8 @@ _HEADS = ("classifier", "score", "pre_classifier")
 """What transformers calls the part of a classifier that is new, and so learned as a whole."""
 _TOLD = ("peft_type", "inference_mode", "base_model_name_or_path")
 """What peft knows by itself, or would put its own words for."""
+_KEPT = ("lora_alpha", "target_modules", "use_rslora", "fan_in_fan_out", "revision")
+"""What stays of an adapter that is trained further."""
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "merges.txt")
 
 
@@ -31,12 +42,11 @@ class Learner:
         self.recipe, self._task, self._labels = recipe, task, labels
         self.files = found_model(recipe.model)
         if self.files.adapter:
-            raise TrainingError(f"{recipe.model} is an adapter; train on top of a whole model.")
+            self._check_adapter(self.files.adapter)
         self.device = chosen_device(recipe.device)
         torch.manual_seed(recipe.seed)  # for weights that are new
-        whole, lacking = load(
-            kind, self.files, self.device, torch.float32, "something to train", labels=labels
-        )
+        below = Model(self.files.folder) if recipe.method == "lora" else self.files
+        whole, lacking = load(kind, below, self.device, torch.float32, "something to train", labels=labels)
         if lacking and not labels:
             raise TrainingError(f"{recipe.model} is no whole language model: it lacks {lacking[0]}.")
         self.body: PreTrainedModel = whole
@@ -45,16 +55,32 @@ class Learner:
         self.model: torch.nn.Module = self._adapted(whole, lacking) if recipe.method == "lora" else whole
         self.half = torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda")
 
+    def _check_adapter(self, adapter: Path) -> None:
+        """Refuse one that learned something else, or whose matrices are of another size."""
+        settings, classes = configuration(adapter, ADAPTER), self.files.config.get("id2label") or {}
+        known = tuple(str(classes[place]) for place in sorted(classes, key=int))
+        if settings.get("task_type") != self._task or (self._labels and known != tuple(self._labels)):
+            raise TrainingError(
+                f"{self.recipe.model} is an adapter that learned something else; train on top of what it was "
+                f"trained on top of: {base_name(adapter)}."
+            )
+        if self.recipe.method == "lora" and settings.get("r") != self.recipe.rank:
+            raise TrainingError(
+                f"rank is {self.recipe.rank}, but {self.recipe.model} is an adapter of rank "
+                f"{settings.get('r')}, which it keeps when it is trained further."
+            )
+
     def _adapted(self, whole: PreTrainedModel, lacking: Sequence[str]) -> torch.nn.Module:
         from peft import LoraConfig, get_peft_model
 
         new = {name.rpartition(".")[0] for name in lacking if name.split(".")[0] not in _HEADS}
         heads = [name for name, _ in whole.named_children() if name in _HEADS] + sorted(new)
         beside, turned = _places(whole, heads)
+        adapter = self.files.adapter
         self.lora: dict[str, Any] = {
             "peft_type": "LORA",
             "task_type": self._task,
-            "base_model_name_or_path": self.recipe.model,
+            "base_model_name_or_path": base_name(adapter) if adapter else self.recipe.model,
             "r": self.recipe.rank,
             "lora_alpha": 2 * self.recipe.rank,
             "lora_dropout": self.recipe.dropout,
@@ -64,15 +90,21 @@ class Learner:
             "fan_in_fan_out": turned,
             "inference_mode": True,
         }
-        chosen = {name: value for name, value in self.lora.items() if name not in _TOLD}
+        if adapter:
+            kept = configuration(adapter, ADAPTER)
+            self.lora |= {name: kept[name] for name in _KEPT if name in kept}
+        chosen = deepcopy({name: value for name, value in self.lora.items() if name not in _TOLD})
         try:
             with quiet():
-                return get_peft_model(whole, LoraConfig(**chosen)).to(self.device)
+                adapted = get_peft_model(whole, LoraConfig(**chosen)).to(self.device)
         except ValueError as error:
             raise TrainingError(
                 f"No adapter can be trained beside {self.recipe.model} ({error}); train it as a whole, with "
                 "method full."
             ) from error
+        if adapter:
+            _begin_with(adapted, adapter)
+        return adapted
 
     def round(self) -> None:
         """Make learned weights as coarse as they will be saved, so that figures are of what is saved."""
@@ -99,6 +131,18 @@ class Learner:
         (folder / ADAPTER).write_text(json.dumps(self.lora, indent=1) + "\n", encoding="utf-8")
         if self._task == "SEQ_CLS":
             _write_config(self.body, self.files, self._labels, folder)
+
+
+def _begin_with(adapted: torch.nn.Module, adapter: Path) -> None:
+    """Put what an adapter learned into one that shall go on from there."""
+    from peft import set_peft_model_state_dict
+
+    try:
+        found: Any = set_peft_model_state_dict(adapted, load_file(adapter / ADAPTER_WEIGHTS))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise TrainingError(f"{adapter} does not fit its model: {error}") from error
+    if found.unexpected_keys:
+        raise TrainingError(f"{adapter} does not fit its model, which has no {found.unexpected_keys[0]}.")
 
 
 class _Places(NamedTuple):

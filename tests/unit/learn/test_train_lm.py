@@ -395,11 +395,26 @@ def test_nothing_to_learn_from_is_told(tiny, tmp_path):
         ds.train_lm([], tmp_path / "x", recipe(tiny("llama")))
 
 
-def test_an_adapter_is_not_trained_upon(dialogues, tiny, tmp_path):
-    found = trained(dialogues, tmp_path / "x", tiny("llama"), epochs=1)
+@pytest.mark.parametrize("method", ["lora", "full"])
+def test_an_adapter_is_trained_further_from_where_it_was(dialogues, tiny, tmp_path, method):
+    first = trained(dialogues, tmp_path / "x", tiny("llama"), epochs=1)
+    second = trained(dialogues, tmp_path / "y", first.folder, epochs=1, method=method, learning_rate=0.01)
+    assert second.spec["before"] == pytest.approx(first.spec["after"], rel=1e-5)
+    assert second.spec["after"] != first.spec["after"]
+    if method == "lora":
+        told = [json.loads((one.folder / "adapter_config.json").read_text()) for one in (first, second)]
+        assert told[0] == told[1], "on top of the same model"
+    else:
+        assert not (second.folder / "adapter_config.json").exists()
+
+
+def test_an_adapter_keeps_its_rank(dialogues, tiny, tmp_path):
+    found = trained(dialogues, tmp_path / "x", tiny("llama"), epochs=1, rank=4)
     with pytest.raises(TrainingError) as caught:
-        trained(dialogues, tmp_path / "y", found.folder)
-    assert str(caught.value) == f"{found.folder} is an adapter; train on top of a whole model."
+        trained(dialogues, tmp_path / "y", found.folder, rank=5)
+    assert str(caught.value) == (
+        f"rank is 5, but {found.folder} is an adapter of rank 4, which it keeps when it is trained further."
+    )
 
 
 def test_what_takes_no_adapter_is_told(dialogues, tiny, tmp_path):

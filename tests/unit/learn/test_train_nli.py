@@ -194,3 +194,45 @@ def test_more_tokens_than_the_model_reads_are_told(pairs, encoders, tmp_path):
 def test_pairs_that_are_too_few_are_told_before_anything_is_loaded(pairs, tmp_path):
     with pytest.raises(TrainingError, match=r"Keep some of a file apart: FILE:validation=0\.1\."):
         ds.train_nli(pairs, tmp_path / "x", ds.NliRecipe(model="no such model"))
+
+
+@pytest.mark.parametrize("name", ["bert", "mpnet"])
+def test_a_classifier_is_trained_further_from_where_it_was(easy, encoders, tmp_path, name):
+    first = trained(easy, tmp_path / "x", encoders(name), learning_rate=0.01)
+    second = trained(easy, tmp_path / "y", first.folder, learning_rate=0.01, dropout=0.3)
+    assert second.spec["before"] == first.spec["after"]
+    told = [json.loads((one.folder / "adapter_config.json").read_text()) for one in (first, second)]
+    assert told[1] == {**told[0], "lora_dropout": 0.3}, "on top of the same model"
+    pair = [Pair("thank you", "the water was cold")]
+    one, two = (
+        TransformerClassifier(str(found.folder), device="cpu").classify(pair) for found in (first, second)
+    )
+    assert not np.allclose(one, two)
+    assert (first.folder / "config.json").read_bytes() == (second.folder / "config.json").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["ruber-unreferenced", "smollm2-dialog"])
+def test_an_adapter_that_learned_something_else_is_refused(pairs, tmp_path, name):
+    below = {"ruber-unreferenced": "mpnet", "smollm2-dialog": "smollm2"}[name]
+    with pytest.raises(TrainingError) as caught:
+        trained(pairs, tmp_path / "x", name)
+    assert str(caught.value) == (
+        f"{name} is an adapter that learned something else; train on top of what it was trained on top of: "
+        f"{below}."
+    )
+
+
+def test_an_adapter_that_does_not_fit_is_told(pairs, encoders, tmp_path):
+    found = trained(pairs, tmp_path / "x", encoders("mpnet"), epochs=1)
+    path = found.folder / "adapter_model.safetensors"
+    weights = load_file(path)
+    key = next(name for name in weights if "lora_A" in name)
+    save_file({**weights, key.replace("layer.0", "layer.77"): weights[key].clone()}, path)
+    with pytest.raises(TrainingError, match=r"does not fit its model, which has no .*layer\.77"):
+        trained(pairs, tmp_path / "y", found.folder)
+    save_file({**weights, key: weights[key][:2].clone()}, path)
+    with pytest.raises(TrainingError, match="does not fit its model: "):
+        trained(pairs, tmp_path / "z", found.folder)
+    path.write_bytes(b"?")
+    with pytest.raises(TrainingError, match="does not fit its model: "):
+        trained(pairs, tmp_path / "w", found.folder)
