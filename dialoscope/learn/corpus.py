@@ -92,10 +92,10 @@ def split(
     return Split(train, clear, tested, len(every) + len(chosen) - len(train) - len(clear))
 
 
-def clear_of(every: Sequence[Turns], avoid: Sequence[str]) -> list[Turns]:
-    """The dialogues in which nobody replies as in those to be avoided to the same turn."""
+def each_clear_of(corpora: Sequence[str], avoid: Sequence[str]) -> list[list[Turns]]:
+    """The dialogues of each corpus in which nobody replies as in those to be avoided to the same turn."""
     avoided = _avoided(avoid)
-    return [turns for turns in every if avoided.isdisjoint(_exchanges(turns))]
+    return [[one for one in dialogues(name) if avoided.isdisjoint(_exchanges(one))] for name in corpora]
 
 
 def _avoided(corpora: Sequence[str]) -> set[str]:

@@ -12,7 +12,7 @@ import dialoscope.assets as assets
 from dialoscope.backends.base import Classifier
 from dialoscope.errors import TrainingError
 from dialoscope.learn.contradictions import LABELS, LabelledPair, made_pairs
-from dialoscope.learn.corpus import Turns, clear_of, dialogues, hash_of, share_of, titles_of
+from dialoscope.learn.corpus import Turns, each_clear_of, hash_of, share_of, titles_of
 from dialoscope.learn.verdicts import judged, utterances
 
 _NAMES = (("premise", "hypothesis", "label"), ("sentence1", "sentence2", "gold_label"))
@@ -95,7 +95,7 @@ def split_pairs(
         validation += parts.validation
         if parts.test:
             tested[f"{title[source.path]} (held back)"] = tuple(parts.test)
-    from_dialogues = _made([clear_of(dialogues(name), avoid) for name in made_from], made, seed, teacher)
+    from_dialogues = _made(each_clear_of(made_from, avoid), made, seed, teacher)
     train += from_dialogues.train
     validation += from_dialogues.validation
     kept_out = {pair[:2] for part in tested.values() for pair in part}
