@@ -76,7 +76,7 @@ class Course(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Course):
-    """How a model itself is trained further; the defaults are those of the shipped checkpoints.
+    """How a model itself is trained further; how the shipped checkpoints were, their cards say.
 
     The learning rate rises over the first twentieth, and falls to nothing at the end.
     """
