@@ -128,6 +128,9 @@ def nli(
     test: Tests = [],
     avoid: Avoid = [],
     made: Annotated[int | None, typer.Option(help="The most pairs made from dialogues.")] = None,
+    swapped: Annotated[
+        float | None, typer.Option(help="The share of pairs read with both sides swapped, in each epoch.")
+    ] = None,
     model: Model = None,
     method: Method = None,
     rank: Rank = None,
@@ -147,8 +150,8 @@ def nli(
 
     recipe = NliRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
-        patience=patience, dropout=dropout, max_tokens=max_tokens, made=made, teacher=teacher, seed=seed,
-        minutes=minutes, device=device,
+        patience=patience, dropout=dropout, max_tokens=max_tokens, made=made, teacher=teacher,
+        swapped=swapped, seed=seed, minutes=minutes, device=device,
     )  # fmt: skip
     found = train_nli(data, output, recipe, dialogues=dialogues, tests=test, avoid=avoid, licence=licence)
     screen.show(f"{found.folder}: sha256 {found.hash}")

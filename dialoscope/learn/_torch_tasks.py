@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, log_softmax
 from transformers import AutoModelForSequenceClassification
 
 from dialoscope.backends._torch_rows import Reader
@@ -15,7 +15,7 @@ from dialoscope.backends.heads import VERDICTS
 from dialoscope.errors import TrainingError
 from dialoscope.learn._torch_adapted import Learner
 from dialoscope.learn._torch_batches import preferred, rectangle
-from dialoscope.learn.contradictions import LABELS, LabelledPair
+from dialoscope.learn.contradictions import CONTRADICTION, LABELS, LabelledPair
 from dialoscope.learn.corpus import Split, Turns
 from dialoscope.learn.negatives import NO_EPOCH, Exchange, drawn, exchanges, judged_by, wrong_replies
 from dialoscope.learn.pairs import PairSplit
@@ -86,14 +86,32 @@ class _PairTask:
 class PairTask(_PairTask):
     """To tell entailment, neutrality and contradiction apart."""
 
+    recipe: NliRecipe
+
     def __init__(self, recipe: NliRecipe, data: PairSplit) -> None:
         super().__init__(recipe)
         self._train = self._read(data.train)
+        self._swapped = self._read_swapped(data.train) if recipe.swapped else []
         self._chosen_by = self._read(data.validation)
 
     def batches(self, epoch: int) -> Sequence[list["_Item"]]:
-        """The same pairs each time, in another order."""
-        return self._batched(self._train, epoch)
+        """The same pairs each time, in another order, and others of them with their sides swapped."""
+        chance = np.random.default_rng([self.recipe.seed, epoch, 2])
+        swapped = chance.random(len(self._swapped)) < self.recipe.swapped
+        learned = list(self._train)
+        for place in np.flatnonzero(swapped).tolist():
+            learned[place] = self._swapped[place]
+        return self._batched(learned, epoch)
+
+    def loss(self, batch: list["_Item"]) -> torch.Tensor:
+        """The mean over the pairs of a batch; of swapped ones all that does not contradict is one class."""
+        judged = log_softmax(self._logits(batch), 1)
+        targets = torch.tensor([item.odds for item in batch], device=judged.device)
+        swapped = torch.tensor([item.swapped for item in batch], device=judged.device)
+        either = judged.clone()
+        others = [place for place, label in enumerate(self.labels) if label != CONTRADICTION]
+        either[:, others] = judged[:, others].logsumexp(1, keepdim=True)
+        return -(targets * torch.where(swapped[:, None], either, judged)).sum(1).mean()
 
     def validated(self) -> float:
         """The share of pairs that are judged wrongly."""
@@ -104,6 +122,19 @@ class PairTask(_PairTask):
         self.model.eval()
         with torch.inference_mode():
             return self._accuracy(self._read(pairs))
+
+    def either_way(self, pairs: Sequence[LabelledPair]) -> float:
+        """The share of pairs of which it is rightly judged, with their sides swapped, if they contradict."""
+        self.model.eval()
+        with torch.inference_mode():
+            items = self._read_swapped(pairs)
+            found = self._judged(items).argmax(1) == self.labels.index(CONTRADICTION)
+        said = torch.tensor([pair.label == CONTRADICTION for pair in pairs])
+        return float((found == said).double().mean()) if items else math.nan
+
+    def _read_swapped(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
+        turned = [pair._replace(premise=pair.hypothesis, hypothesis=pair.premise) for pair in pairs]
+        return [item._replace(swapped=True) for item in self._read(turned)]
 
     def _accuracy(self, items: Sequence["_Item"]) -> float:
         right = self._judged(items).argmax(1) == torch.tensor([item.odds for item in items]).argmax(1)
@@ -155,8 +186,9 @@ class ReplyTask(_PairTask):
 
 
 class _Item(NamedTuple):
-    """A pair as tokens, which sentence each is of, and how probable each class is."""
+    """A pair as tokens, which sentence each is of, how probable each class is, if its sides are swapped."""
 
     ids: list[int]
     kinds: list[int]
     odds: tuple[float, ...]
+    swapped: bool = False

@@ -110,7 +110,7 @@ _RANGES = {
     "learning_rate": (1e-12, 1),
     "seed": (0, 2**32 - 1),
     "dropout": (0, 0.99),
-    **dict.fromkeys(("begin", "restyle"), (0, 1)),
+    **dict.fromkeys(("begin", "restyle", "swapped"), (0, 1)),
 }
 """The least and the most that a setting can be."""
 
@@ -182,6 +182,9 @@ class NliRecipe(PairRecipe):
     teacher: str = ""
     """Whose verdicts on pairs from dialogues are learned, doubts and all: an asset, a folder, or a name on
     the hub; without one rules make pairs and say what they are."""
+    swapped: float = 0.0
+    """The share of pairs that are read with both sides swapped, others in each epoch; of these it is learned
+    whether they contradict each other, which is so from either side, and nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)

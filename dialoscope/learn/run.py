@@ -98,7 +98,10 @@ def train_nli(
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         parts = {"validation": found.validation, **found.tests}
-        return {f"accuracy, {name}": task.accuracy(part) for name, part in parts.items()}
+        told = {f"accuracy, {name}": task.accuracy(part) for name, part in parts.items()}
+        if recipe.swapped:
+            told |= {f"swapped, {name}": task.either_way(part) for name, part in parts.items()}
+        return told
 
     return _trained(recipe, Path(folder), about, lambda: side.PairTask(recipe, found), figures, save_every)
 

@@ -41,6 +41,7 @@ def test_settings_are_what_the_outcome_depends_on():
         "max_tokens": 160,
         "made": 12000,
         "teacher": "",
+        "swapped": 0.0,
     }
 
 

@@ -13,6 +13,7 @@ import dialoscope as ds
 from dialoscope.backends.base import Pair
 from dialoscope.backends.classifier import TransformerClassifier
 from dialoscope.errors import BackendError, TrainingError
+from dialoscope.learn._torch_tasks import PairTask
 from dialoscope.learn.contradictions import LABELS
 from dialoscope.learn.pairs import split_pairs
 from tests.unit.backends.tiny import SENTENCES
@@ -236,3 +237,38 @@ def test_an_adapter_that_does_not_fit_is_told(pairs, encoders, tmp_path):
     path.write_bytes(b"?")
     with pytest.raises(TrainingError, match="does not fit its model: "):
         trained(pairs, tmp_path / "w", found.folder)
+
+
+def test_a_contradiction_is_learned_from_either_side(easy, tmp_path):
+    calm = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    base = save_encoder("mpnet", tmp_path / "base", **calm)
+    how = {"epochs": 16, "patience": 16, "learning_rate": 0.01}
+    found = trained(easy, tmp_path / "x", base, swapped=0.5, **how)
+    plain = trained(easy, tmp_path / "y", base, **how)
+    assert found.spec["settings"]["swapped"] == 0.5
+    held = split_pairs([f"{easy}:validation=0.3,test=0.2"]).tests["easy (held back)"]
+    told = [Pair(pair.hypothesis, pair.premise) for pair in held]
+    right = {}
+    for name, one in (("swapped", found), ("plain", plain)):
+        judged = TransformerClassifier(str(one.folder), device="cpu").classify(told).argmax(1)
+        said = np.array([pair.label == LABELS[2] for pair in held])
+        right[name] = np.mean((judged == 2) == said)
+    assert found.spec["after"]["swapped, easy (held back)"] == right["swapped"]
+    assert right["swapped"] > max(right["plain"], 0.9)
+    assert found.spec["after"]["accuracy, easy (held back)"] > 0.6
+    assert not any(name.startswith("swapped") for name in plain.spec["after"])
+
+
+def test_other_pairs_are_swapped_in_each_epoch(pairs, encoders):
+    split = split_pairs([f"{pairs}:validation=0.2"])
+    task = PairTask(recipe(encoders("mpnet"), swapped=0.25), split)
+    epochs = [[item for batch in task.batches(epoch) for item in batch] for epoch in (0, 1, 0)]
+    swapped = [{tuple(item.ids) for item in items if item.swapped} for items in epochs]
+    assert epochs[0] == epochs[2]
+    assert swapped[0] != swapped[1]
+    assert all(len(items) == len(split.train) for items in epochs)
+    assert 0.1 < len(swapped[0]) / len(split.train) < 0.4
+    plain = PairTask(recipe(encoders("mpnet")), split).batches(0)
+    assert not any(item.swapped for batch in plain for item in batch)
+    every = PairTask(recipe(encoders("mpnet"), swapped=1.0), split).batches(0)
+    assert all(item.swapped for batch in every for item in batch)

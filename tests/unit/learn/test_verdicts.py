@@ -1,6 +1,7 @@
 """What one speaker says, and what a larger model says of it."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -149,7 +150,9 @@ def test_nothing_is_made_of_dialogues_that_are_to_be_avoided(pairs, talks, rows,
     assert words(split_pairs([f"{pairs}:validation=0.2"], **told)) & gone
 
 
-def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs):
+@pytest.mark.parametrize("swapped", [(), (0,), (1, 2), (0, 1, 2)])
+def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs, swapped):
+    """Of pairs with their sides swapped, that of two classes: contradiction, and all else."""
     some = [
         LabelledPair(SENTENCES[0], SENTENCES[1], "neutral", (0.2, 0.5, 0.3)),
         LabelledPair(SENTENCES[2], SENTENCES[3], "contradiction"),
@@ -163,13 +166,17 @@ def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs):
     model = AutoModelForSequenceClassification.from_pretrained(base, num_labels=3).eval()
     model.load_state_dict(task.model.state_dict())
     wanted = 0.0
-    for pair in some:
+    for place, pair in enumerate(some):
+        sides = [(pair.premise, pair.hypothesis), (pair.hypothesis, pair.premise)][place in swapped]
         with torch.no_grad():
-            told = tokenizer([(pair.premise, pair.hypothesis)], return_tensors="pt")
-            logs = model(**told).logits[0].log_softmax(0).tolist()
+            found = model(**tokenizer([sides], return_tensors="pt")).logits[0].softmax(0).tolist()
         odds = pair.odds or [float(label == pair.label) for label in LABELS]
-        wanted -= sum(one * log for one, log in zip(odds, logs, strict=True)) / len(some)
-    assert task.loss(task._read(some)).item() == pytest.approx(wanted, rel=1e-5)
+        if place in swapped:
+            odds, found = ([1 - two[2], two[2]] for two in (odds, found))
+        wanted -= sum(one * math.log(other) for one, other in zip(odds, found, strict=True)) / len(some)
+    items, others = task._read(some), task._read_swapped(some)
+    batch = [others[place] if place in swapped else item for place, item in enumerate(items)]
+    assert task.loss(batch).item() == pytest.approx(wanted, rel=1e-5)
 
 
 def test_a_small_model_comes_to_think_as_its_teacher_does(pairs, talks, encoders, tmp_path):
