@@ -12,13 +12,13 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
-from threading import Event, local
+from threading import Event, Timer, local
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -148,8 +148,7 @@ class Client:
         """Leave at once, also where another thread still waits for an answer."""
         self._stopped.set()
         for connection in self._connections:
-            with suppress(OSError, AttributeError):  # closed already
-                connection.sock.shutdown(socket.SHUT_RDWR)  # closing alone would wait for whoever reads
+            _hang_up(connection.sock)  # closing alone would wait for whoever reads
             connection.close()
 
     def each(self, ask: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[tuple[int, Made]]:
@@ -226,9 +225,10 @@ class Client:
         target = f"{self._server.parts.path.rstrip('/')}{path}"
         if getattr(self._local, "is_by_proxy", False):
             target = f"http://{self._server.parts.netloc}{target}"
-        connection.request("POST", target, body, self._headers)
-        response = connection.getresponse()
-        content = response.read(_LARGEST_ANSWER + 1)
+        with self._in_time(connection):
+            connection.request("POST", target, body, self._headers)
+            response = connection.getresponse()
+            content = response.read(_LARGEST_ANSWER + 1)
         if len(content) > _LARGEST_ANSWER:
             self._drop()
             raise Refused(f"{self._server.url}{path}: its answer is larger than {_LARGEST_ANSWER:,} bytes.")
@@ -237,6 +237,30 @@ class Client:
         if response.will_close:
             self._drop()
         return _Answer(response.status, response.reason, response.headers, content)
+
+    @contextmanager
+    def _in_time(self, connection: http.client.HTTPConnection) -> Iterator[None]:
+        """Cut off when time is up, also where the answer comes byte by byte, each of them in time."""
+        if connection.sock is None:
+            connection.connect()
+        late, line = Event(), connection.sock  # which the connection forgets where the answer is its last
+
+        def cut() -> None:
+            late.set()
+            _hang_up(line)
+
+        timer = Timer(self._server.timeout, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except (OSError, http.client.HTTPException):
+            if not late.is_set():
+                raise
+        finally:
+            timer.cancel()
+        if late.is_set():
+            raise TimeoutError
 
     def _connection(self) -> http.client.HTTPConnection:
         found: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
@@ -270,6 +294,12 @@ class Client:
         text = " ".join(_message(body).split())
         text = text.replace(key, "…") if key else text
         return f": {printable(text[:_LONGEST_MESSAGE])}" if text else ""
+
+
+def _hang_up(line: socket.socket | None) -> None:
+    if line is not None:
+        with suppress(OSError):  # closed already
+            socket.socket.shutdown(line, socket.SHUT_RDWR)  # not that of TLS, which is not for two threads
 
 
 def _message(body: bytes) -> str:

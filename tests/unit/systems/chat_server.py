@@ -5,6 +5,7 @@ What it does depends on the first word of what the user says:
     busy     is turned away twice (429, Retry-After 0.3), then answered
     broken   500, always
     slow     answers after two seconds
+    drip     answers byte by byte, each after a twentieth of a second; `ooze` too, without saying how many
     …        see ODD; anything else is answered at once, or after the seconds of `/wait/SECONDS` in the path
 
 A GET shows what was asked for, in order, and how many requests were being answered at the same time.
@@ -82,10 +83,23 @@ class Handler(BaseHTTPRequestHandler):
             self.send(401, json.dumps({"error": {"message": self.headers.get("Authorization", "no key")}}))
         elif word == "echo":
             self.send(200, said(self.headers.get("Authorization", "no key")))
+        elif word in ("drip", "ooze"):
+            self.drip(said(text).encode(), is_counted=word == "drip")
         elif word in ODD:
             self.send(200, ODD[word])
         else:
             self.send(200, said(f"about {text}, seed {request.get('seed')}"))
+
+    def drip(self, body, *, is_counted):
+        self.send_response(200)
+        self.send_header(*(("Content-Length", str(len(body))) if is_counted else ("Connection", "close")))
+        self.end_headers()
+        try:
+            for byte in body:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.05)
+        except OSError:
+            self.close_connection = True
 
     def send(self, status, text, headers=None):
         body = text.encode()

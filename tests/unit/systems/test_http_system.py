@@ -108,9 +108,10 @@ def test_tries_are_bounded_and_the_pause_grows(chat):
     assert times[2] - times[1] >= 0.2
 
 
-def test_a_slow_server_is_not_waited_for(chat):
+@pytest.mark.parametrize("how", ["slow", "drip", "ooze"])
+def test_a_slow_server_is_not_waited_for(chat, how):
     begun = time.perf_counter()
-    failed, answered = asked(made(chat, timeout=0.3, retries=0), "slow one", "quick one")
+    failed, answered = asked(made(chat, timeout=0.3, retries=0), f"{how} one", "quick one")
     assert "no answer within 0.3 seconds (tried once)" in failed.reason
     assert answered == "about quick one, seed 0"
     assert time.perf_counter() - begun < 2
