@@ -477,16 +477,16 @@ _NLI = Asset(
     licence="data CC BY-SA 4.0, CC BY-NC-SA 3.0 and 4.0, and others",
     files=(
         File(
-            "adapter_config.json", 3_455, "9ccc23889b70fb518c3d195f1676364231b62c155ac1fd78847a0cca9c29a8a9"
+            "adapter_config.json", 3_428, "5db52d15164b653a712f7c78139b974a6cf17506f7aded9c67db3b169c76de85"
         ),
         File(
             "adapter_model.safetensors",
             7_841_622,
-            "e7be0bfff17a468953f66b15ad2ab60c219e6f1f03089905c4bbad699cea390c",
+            "6a23dee07b627fa0b03bd1f76378af06a3f417b64c04c70edcf65912169b3e8c",
         ),
         File("config.json", 677, "1884135d7d49209f1972758b2dfdaf6c8633da6895abfe25e9838f2067becb48"),
-        File("history.jsonl", 292, "8527dd447c83eaabebffcfe04a49db53244e3257eb83fc3336f7aaf3dfe22b56"),
-        File("spec.json", 2_119, "23c9b53596a8fc7ee41156e4ed4861acca43b04d48c38867fa844f2d9dae4990"),
+        File("history.jsonl", 193, "45b691e37cb44d58f9823c363225286b04b95162efb8ef51836a9273377b1ea2"),
+        File("spec.json", 2_455, "311f2b77c1a4e0e69364cde961bfb7897f6988ba4bc1805576c42ccf51fd5f0d"),
     ),
     sources=(),
     suites=("default",),
@@ -531,8 +531,8 @@ _COMPOSITE = Asset(
     about="Weights of metrics that need no references, fitted to ratings of 3,700 replies",
     licence="figures alone; no licence known for the ratings",
     files=(
-        File("history.jsonl", 5_838, "171f1d367d421dd8ffb7d0653606a9f8791682feb5b1b158ae690b53eb0179b5"),
-        File("spec.json", 28_257, "b3783293ea8a9cca83b9b453b33682bc0398813e68b1ff29cda219dfe6ee5d0b"),
+        File("history.jsonl", 5_842, "4e7e84b16eb0448dfabd98c108b215735fc29c9ea2cbe6f5664581636dcec242"),
+        File("spec.json", 28_261, "3a669f64e8ff68cd6fc69c754b2b5228abcf923e5682b0434a09ada4522f7e9d"),
     ),
     sources=(),
 )
