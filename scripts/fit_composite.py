@@ -3,11 +3,13 @@
 DIALOSCOPE_CORPORA=FOLDER python scripts/fit_composite.py
 
 Its parts are those of `dialoscope.learn.composite.PARTS`. The checkpoint goes to dialoscope/assets/trained,
-its hashes go into the registry of assets, and the table of docs/assets.md is made anew. Afterwards:
+its hashes go into the registry of assets, weights and signature into the metric's page, and the table of
+docs/assets.md is made anew. Afterwards:
 `python scripts/documents.py`, and `python benchmarks/papers/composite.py -o TABLES.md` for the figures of
 docs/papers/composite.md.
 """
 
+import json
 import os
 import re
 import shutil
@@ -21,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "dialoscope" / "assets" / "trained" / "composite"
 REGISTRY = ROOT / "dialoscope" / "assets" / "registry.py"
 ASSETS_PAGE = ROOT / "docs" / "assets.md"
+METRIC_PAGE = ROOT / "docs" / "metrics" / "composite.md"
 CORPORA = (
     "pang2020/coherence.jsonl",
     "pang2020/fluency.jsonl",
@@ -44,12 +47,23 @@ def main() -> None:
         shutil.rmtree(PLACE, ignore_errors=True)
         shutil.copytree(Path(work) / "composite", PLACE)
     REGISTRY.write_text(registered(REGISTRY.read_text(encoding="utf-8")), encoding="utf-8")
+    METRIC_PAGE.write_text(described(METRIC_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     told = "from dialoscope.assets import catalogue; print(catalogue.as_markdown())"
     table = subprocess.run([sys.executable, "-c", told], check=True, capture_output=True, text=True).stdout  # noqa: S603
     page = ASSETS_PAGE.read_text(encoding="utf-8")
     ASSETS_PAGE.write_text(
         re.sub(r"\| name \| kind .*?\n\n", lambda _: table + "\n", page, flags=re.S), "utf-8"
     )
+
+
+def described(page: str) -> str:
+    """The metric's page with the weights of the card, and the hash that stands in the signature."""
+    table = re.search(r"^\| part \|.*?\n\n", (PLACE / "card.md").read_text(encoding="utf-8"), re.M | re.S)
+    figures = json.loads((PLACE / "spec.json").read_text(encoding="utf-8"))["combination_sha256"]
+    if table is None:
+        sys.exit("The card has no table of weights.")
+    page = re.sub(r"^\| part \|.*?\n\n", lambda _: table[0], page, count=1, flags=re.M | re.S)
+    return re.sub(r"(?<=\[composite\|sha256:)\w+", figures[:16], page)
 
 
 def registered(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.metrics import METRICS, metric_class
-from scripts import documents
+from scripts import documents, fit_composite
 from tests.conftest import ROOT
 
 PAGES = [*(f"docs/metrics/{name}.md" for name in METRICS), "docs/metrics/tokenizers.md"]
@@ -83,6 +83,11 @@ def test_what_a_document_shows_is_what_its_commands_print(path, request):
 )
 def test_figures_of_models_may_differ_in_what_a_processor_rounds(text, other, differ):
     assert len(differences(text, other)) == differ
+
+
+def test_the_weights_of_the_composite_are_those_that_are_shipped():
+    page = (ROOT / "docs/metrics/composite.md").read_text(encoding="utf-8")
+    assert fit_composite.described(page) == page, "run: python scripts/fit_composite.py"
 
 
 def test_whatever_shows_a_command_is_renewed():
