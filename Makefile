@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench coverage clean
+.PHONY: demo test lint docs-check format bench coverage clean
 
 demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl --suite lexical -o runs/demo --overwrite
@@ -19,6 +19,9 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs-check: .venv/ready
+	$(BIN)/python scripts/documents.py --check
 
 format: .venv/ready
 	$(BIN)/ruff format .

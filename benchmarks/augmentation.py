@@ -1,12 +1,13 @@
 """Variants by synonyms at several bounds of similarity: how many there are, and how long they take.
 
     python benchmarks/augmentation.py DIALOGUES [--queries 300] [--show 0]
+    python benchmarks/augmentation.py --quick
 
 DIALOGUES is a file with a dialogue a line (`turns`); one turn of each of so many dialogues, drawn at random,
 is a query. With --show, so many variants of each tenth of the cosine are printed, to be read and judged.
+With --quick, a few contexts of the sample are the queries.
 """
 
-import argparse
 import json
 import random
 import time
@@ -16,23 +17,36 @@ from pathlib import Path
 import numpy as np
 
 import dialoscope as ds
+from benchmarks._shared import benchmark_parser
 from dialoscope.augmentation.nearness import nearness
 from dialoscope.backends import Pair
 from dialoscope.backends.encoder import TransformerEncoder
 
+SAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sample.jsonl"
 BOUNDS = (-1, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("dialogues", type=Path)
+    parser = benchmark_parser(__doc__)
+    parser.add_argument("dialogues", type=Path, nargs="?")
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--show", type=int, default=0)
     asked = parser.parse_args()
-    contexts = drawn(asked.dialogues, asked.queries)
+    if asked.quick:
+        contexts = sample_contexts(4)
+    elif asked.dialogues:
+        contexts = drawn(asked.dialogues, asked.queries)
+    else:
+        parser.error("name a file of dialogues, or --quick")
     unrelated(contexts)
     made = [counted(contexts, bound) for bound in BOUNDS]
     read(made[0], asked.show)
+
+
+def sample_contexts(count: int) -> list[list[str]]:
+    """Return the first different contexts of the sample."""
+    contexts = dict.fromkeys(example.context for example in ds.read(SAMPLE))
+    return [list(turns) for turns in contexts][:count]
 
 
 def drawn(path: Path, count: int) -> list[list[str]]:

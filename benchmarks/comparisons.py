@@ -1,6 +1,6 @@
 """Are comparisons right as often as they say?
 
-    python benchmarks/comparisons.py [--trials 400]
+    python benchmarks/comparisons.py [--trials 400] [--quick]
 
 Two systems reply to the same contexts, with words from the source of benchmarks/intervals.py, and are rated.
 Where both have the same source, no difference should be found more often than 5 times in 100, by any one
@@ -11,7 +11,6 @@ it, a gate whose margin is the true difference should stop a release in at most 
 detectable: 80 of 100 tests should find it.
 """
 
-import argparse
 import math
 import sys
 from collections import Counter
@@ -20,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dialoscope as ds
+from benchmarks._shared import benchmark_parser
 
 METRICS = ["bleu-2", "rouge-l", "words", "distinct-2", "entropy-2"]
 ALL = [*METRICS, "rated:overall"]
@@ -38,12 +38,13 @@ class Gain(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--trials", type=int, default=400)
-    trials = parser.parse_args().trials
+    chosen = parser.parse_args()
+    trials, draws = (2, 10) if chosen.quick else (chosen.trials, 1000)
     rng = np.random.default_rng(0)
     alarms, limits = false_alarms(rng, trials)
-    found = at_the_margin(rng, trials, Gain(0.1, 1.0, 0.3))
+    found = at_the_margin(rng, trials, draws, Gain(0.1, 1.0, 0.3))
     power = at_the_limit(rng, trials, limits)
     print(f"{trials} trials of {CONTEXTS} contexts; shares of trials")
     print(f"{'':16}{'false alarm':>12}{'95 % holds':>12}{'gate stops':>12}{'strict lets':>12}{'power':>8}")
@@ -60,7 +61,8 @@ def main() -> None:
         f"{MOST_ALARMS}; power {min(powers):.3f} to {max(powers):.3f}, bar {POWER[0]} to {POWER[1]}"
     )
     fine = coverage >= LEAST_COVERAGE and max(errors) / trials <= MOST_ALARMS
-    sys.exit(not (fine and POWER[0] <= min(powers) and max(powers) <= POWER[1]))
+    fine = fine and POWER[0] <= min(powers) and max(powers) <= POWER[1]
+    sys.exit(not fine and not chosen.quick)
 
 
 def false_alarms(rng: np.random.Generator, trials: int) -> tuple[Counter[str], dict[str, float]]:
@@ -76,14 +78,15 @@ def false_alarms(rng: np.random.Generator, trials: int) -> tuple[Counter[str], d
     return alarms, {name: float(np.mean(values)) for name, values in limits.items()}
 
 
-def at_the_margin(rng: np.random.Generator, trials: int, gain: Gain) -> Counter[tuple[str, str]]:
+def at_the_margin(rng: np.random.Generator, trials: int, draws: int, gain: Gain) -> Counter[tuple[str, str]]:
     """How often intervals hold the true difference, and gates with that margin fail or pass."""
-    truth = true_differences(rng, gain, 1000)
+    truth = true_differences(rng, gain, draws)
     gates = [f"{name}>={truth[name]:.17g}" for name in ALL]
     found: Counter[tuple[str, str]] = Counter()
     for _ in range(trials):
         compared = ds.compare(draw(rng, gain), "a", "b", gates=gates)
         for name, one, gate in zip(ALL, compared.contrasts, compared.verdicts, strict=True):
+            assert one.low <= one.high
             found[name, "holds"] += one.low <= truth[name] <= one.high
             found[name, gate.verdict] += 1
     return found

@@ -1,6 +1,6 @@
 """How often intervals of correlations hold the truth, and how often tests see what is not there.
 
-python benchmarks/correlation_tests.py
+    python benchmarks/correlation_tests.py [--quick]
 
 Replies to one context share most of what a metric and people say of them. Intervals are those that
 `dialoscope correlate` gives (percentiles of draws of contexts) for 60 contexts of four replies; the truth is
@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 
+from benchmarks._shared import benchmark_parser
 from dialoscope.coefficients import NAMES
 from dialoscope.meta.bootstrap import interval
 from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
@@ -19,7 +20,7 @@ from dialoscope.meta.correlation.panel import Panel
 from dialoscope.meta.correlation.permutation import exchanged, p_values, together, within
 from dialoscope.tally import Floats, Ints
 
-TRIALS = 300
+TRIALS, CONTEXTS = 300, 20_000
 CHANCE = Chance(draws=400, permutations=1, seed=0)
 LOWEST, MOST = 0.90, 0.08
 """Of intervals that should hold the truth in .95, and of tests that should reject in .05."""
@@ -27,7 +28,8 @@ LOWEST, MOST = 0.90, 0.08
 
 def main() -> None:
     """Print both tables, and whether the bars are reached."""
-    held = coverage()
+    quick = benchmark_parser(__doc__).parse_args().quick
+    held = coverage(2, 500) if quick else coverage(TRIALS, CONTEXTS)
     for name, shares in held.items():
         print(f"{name:9}", *(f"{kind} {share:.3f}" for kind, share in shares.items()))
     sizes = {"contexts of 4": np.full(25, 4), "contexts of 1 to 15": np.arange(30) % 15 + 1}
@@ -42,23 +44,23 @@ def main() -> None:
     print(f"rejected of nothing, by system: {rejected['by system']:.3f}; if independent: {plain:.3f}")
     lowest, most = min(min(shares.values()) for shares in held.values()), max(rejected.values())
     print(f"lowest coverage {lowest:.3f} (bar {LOWEST}), most rejected {most:.3f} (bar {MOST})")
-    sys.exit(lowest < LOWEST or most > MOST)
+    sys.exit((lowest < LOWEST and not quick) or most > MOST)
 
 
-def coverage() -> dict[str, dict[str, float]]:
+def coverage(trials: int, contexts: int) -> dict[str, dict[str, float]]:
     """By coefficient, by group: in what share of the trials the interval holds the truth."""
     rng = np.random.default_rng(0)
-    truth = levels(panel(20_000, rng))
+    truth = levels(panel(contexts, rng))
     known = {(name, kind): level.values(name).value for name in NAMES for kind, level in truth.items()}
     held = {name: dict.fromkeys(truth, 0.0) for name in NAMES}
-    for _ in range(TRIALS):
+    for _ in range(trials):
         for kind, level in levels(panel(60, rng)).items():
             for name in NAMES:
                 low, high = interval(level.drawn(name), 0.95)
                 held[name][kind] += float(
                     (low <= known[name, kind])[0, 0] & (known[name, kind] <= high)[0, 0]
                 )
-    return {name: {kind: count / TRIALS for kind, count in shares.items()} for name, shares in held.items()}
+    return {name: {kind: count / trials for kind, count in shares.items()} for name, shares in held.items()}
 
 
 def levels(of: Panel) -> dict[str, Level]:

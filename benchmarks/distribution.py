@@ -1,6 +1,6 @@
 """The arithmetic of FBD against the textbook's, in one run, on the same points.
 
-    python benchmarks/distribution.py [--rounds 5]
+    python benchmarks/distribution.py [--rounds 5] [--quick]
 
 Both sides start from points of 768 dimensions, 150 and 5,000 of them for people and for the system, and end
 with a distance. The textbook's way is the covariances, and scipy's sqrtm of their product.
@@ -10,7 +10,6 @@ is set, else the sample): every different pair and text must reach the encoder o
 systems have it.
 """
 
-import argparse
 import os
 import sys
 import time
@@ -23,21 +22,25 @@ import numpy as np
 from scipy.linalg import sqrtm
 
 import dialoscope as ds
+from benchmarks._shared import benchmark_parser
 from dialoscope.backends import Pair, TokenVectors
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.metrics.frechet import Moments, debiased, frechet
 
+ROOT = Path(__file__).resolve().parents[1]
 DIMS = 768
 BARS = {150: 20.0, 5000: 2.5}
 EQUAL = 1e-6
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="of which the fastest counts, for both sides")
-    rounds = parser.parse_args().rounds
-    once = encoded_once()
-    results = [compare(points, rounds) for points in BARS]
+    chosen = parser.parse_args()
+    once = encoded_once(24 if chosen.quick else None)
+    if chosen.quick:
+        sys.exit(not (once and compare(150, 1)))
+    results = [compare(points, chosen.rounds) for points in BARS]
     times = " and ".join(f"{result:.1f}" for result in results)
     bars = " and ".join(f"{bar:g}" for bar in BARS.values())
     print(f"{times} times as fast as sqrtm at {' and '.join(map(str, BARS))} points; bars {bars}")
@@ -66,11 +69,11 @@ class Counted:
         return self.inner.encode_tokens(texts)
 
 
-def encoded_once() -> bool:
-    """Whether nothing was encoded twice."""
+def encoded_once(count: int | None) -> bool:
+    """Whether nothing was encoded twice, of so many replies or of all."""
     folder = os.environ.get("DIALOSCOPE_CORPORA")
-    path = Path(folder, "rated/fbd/fbd_dailyh.jsonl") if folder else Path("examples/sample.jsonl")
-    replies = list(ds.read(path))
+    path = Path(folder, "rated/fbd/fbd_dailyh.jsonl") if folder else ROOT / "examples" / "sample.jsonl"
+    replies = list(ds.read(path))[:count]
     metrics = [ds.Fbd(encoder=Counted()), ds.Prd(encoder=Counted()), ds.Bertscore(encoder=Counted())]
     os.environ["DIALOSCOPE_SCORES"] = "off"
     clock = time.perf_counter()

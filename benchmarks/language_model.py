@@ -1,24 +1,24 @@
 """Log-probabilities of replies with the default language model, against the usual loop, in one run.
 
-    python benchmarks/language_model.py [--all] [--device cuda] [--dtype bfloat16]
+    python benchmarks/language_model.py [--all] [--device cuda] [--dtype bfloat16] [--quick]
 
 The replies are those of the rated corpora (DIALOSCOPE_CORPORA) in which several systems answer the same
 contexts; on a processor a fixed sample of whole contexts with about 500 replies, unless --all is given. The
 loop is the way perplexity is usually computed with transformers: batches of 16 in the order of the file,
 padded, logits of every token. Ours goes through the public backend with an empty score cache. Both start from
-strings; the mean log-probabilities must be equal.
+strings; the mean log-probabilities must be equal. With --quick the replies are eight of the sample.
 
 Useful work: 2 x parameters outside the embedding x unique tokens + 2 x embedding x scored tokens. The
 machine's own rate is that of its matrix products at the shapes of the model, measured in the same run.
 """
 
-import argparse
 import json
 import os
 import resource
 import sys
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
@@ -27,11 +27,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from benchmarks._shared import benchmark_parser, corpora_folder
 from dialoscope import assets
 from dialoscope.backends import Continuation, memory
 from dialoscope.backends.language_model import TransformerLanguageModel
 
 RATED = ("zhao2020/*.jsonl", "grade/*.jsonl", "usr_personachat/data.jsonl")
+ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = 500
 BATCH = 16
 
@@ -54,7 +56,7 @@ NEAR = {"float32": 5e-4, "bfloat16": 0.25, "float16": 0.05}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--replies", type=int, default=SAMPLE, help="about so many on a processor")
     parser.add_argument("--all", action="store_true", help="every reply, also on a processor")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -62,8 +64,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=0, help="of ours, of which the fastest counts")
     parser.add_argument("--without-peer", action="store_true")
     chosen = parser.parse_args()
-    texts = replies()
-    if chosen.device == "cpu" and not chosen.all:
+    files = [ROOT / "examples" / "sample.jsonl"] if chosen.quick else rated_files()
+    os.environ["DIALOSCOPE_ASSETS"] = str(assets.locate("smollm2").parent)
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["DIALOSCOPE_CACHE"] = empty  # the score cache of the benchmark alone
+        measure(chosen, replies(files))
+
+
+def measure(chosen: Namespace, texts: list[Continuation]) -> None:
+    """Time both, and compare what they find."""
+    if chosen.quick:
+        texts, chosen.rounds = texts[:8], 1
+    elif chosen.device == "cpu" and not chosen.all:
         texts = sample(texts, chosen.replies)
     lm = TransformerLanguageModel(
         "smollm2",
@@ -72,15 +84,16 @@ def main() -> None:
     )
     work = useful_work(lm, texts)
     print(f"{len(texts)} replies, {work.unique:,} unique tokens, {work.scored:,} scored tokens; {lm.dtype}")
-    machine = matrix_rate(chosen.device, lm.dtype)
+    machine = 0.0 if chosen.quick else matrix_rate(chosen.device, lm.dtype)
     rounds = chosen.rounds or (5 if chosen.device == "cuda" else 2)
     lm.log_probabilities(texts[:64])  # loaded and warm
     ours, seconds = best_of(rounds, lambda: lm.log_probabilities(texts))
     memory_used = peak()
     rate = work.operations / seconds
     print(f"ours: {seconds:.2f} s, {len(texts) / seconds:,.1f} replies/s, {rate / 1e9:,.0f} GFLOP/s useful")
-    machine = max(machine, matrix_rate(chosen.device, lm.dtype))  # whichever moment was the calmer
-    print(f"matrix products: {machine / 1e9:,.0f} GFLOP/s; ours reaches {rate / machine:.0%} of them")
+    if not chosen.quick:
+        machine = max(machine, matrix_rate(chosen.device, lm.dtype))  # whichever moment was the calmer
+        print(f"matrix products: {machine / 1e9:,.0f} GFLOP/s; ours reaches {rate / machine:.0%} of them")
     print(f"peak memory: {memory_used:.2f} GB resident" + on_gpu(chosen.device))
     if chosen.without_peer:
         return
@@ -89,7 +102,10 @@ def main() -> None:
     apart = max(abs(one.mean() - other) for one, other in zip(ours, theirs, strict=True))
     print(f"loop: {their_seconds:.2f} s, {len(texts) / their_seconds:,.1f} replies/s")
     print(f"largest difference of a mean log-probability: {apart:.2g}")
-    finish(chosen.device, speed, rate, machine, apart <= NEAR[lm.dtype])
+    equal = apart <= NEAR[lm.dtype]
+    if chosen.quick:
+        sys.exit(not equal)
+    finish(chosen.device, speed, rate, machine, equal)
 
 
 def finish(device: str, speed: float, rate: float, machine: float, equal: bool) -> None:
@@ -105,12 +121,14 @@ def finish(device: str, speed: float, rate: float, machine: float, equal: bool) 
     sys.exit(not good)
 
 
-def replies() -> list[Continuation]:
+def rated_files() -> list[Path]:
+    """Return the files of the rated corpora in which several systems answer the same contexts."""
+    rated = corpora_folder() / "rated"
+    return [file for pattern in RATED for file in sorted(rated.glob(pattern))]
+
+
+def replies(files: list[Path]) -> list[Continuation]:
     """Every reply after its context, a line for each turn."""
-    folder = os.environ.get("DIALOSCOPE_CORPORA")
-    if not folder:
-        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
-    files = [file for pattern in RATED for file in sorted((Path(folder) / "rated").glob(pattern))]
     rows = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return [Continuation("".join(f"{turn}\n" for turn in row["context"]), row["response"]) for row in rows]
 
@@ -164,7 +182,7 @@ def peer(lm: TransformerLanguageModel, texts: list[Continuation], device: str) -
     from transformers import AutoModelForCausalLM
 
     engine = lm._engine
-    model = AutoModelForCausalLM.from_pretrained(engine.folder, dtype=torch.float32).to(device).eval()
+    model = AutoModelForCausalLM.from_pretrained(engine.model.folder, dtype=torch.float32).to(device).eval()
     found: list[float] = []
     for warm in (True, False):
         begin = time.perf_counter()
@@ -231,7 +249,4 @@ def on_gpu(device: str) -> str:
 
 
 if __name__ == "__main__":
-    os.environ["DIALOSCOPE_ASSETS"] = str(assets.locate("smollm2").parent)
-    with tempfile.TemporaryDirectory() as empty:
-        os.environ["DIALOSCOPE_CACHE"] = empty  # the score cache of the benchmark alone
-        main()
+    main()

@@ -1,6 +1,6 @@
 """A million replies in one file, scored by the command line: how much memory, how long.
 
-    python benchmarks/memory.py [--replies 1000000] [--suite | --language-model | --distribution]
+    python benchmarks/memory.py [--replies 1000000] [--suite | --language-model | --distribution] [--quick]
 
 The metrics are those whose statistics are sums (BLEU-1..4, ROUGE-1..4, -L, -W, #words, repetition, copying);
 with --suite the whole lexical suite, whose Distinct, entropy and self-BLEU keep every n-gram. With
@@ -10,7 +10,6 @@ compared by FBD and PRD with a corpus of a million pairs, in 768 dimensions (3 G
 made up, since what is measured is what becomes of its vectors.
 """
 
-import argparse
 import json
 import os
 import resource
@@ -29,6 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 import dialoscope as ds
+from benchmarks._shared import benchmark_parser
 from dialoscope.assets import cache_folder
 from dialoscope.backends import Pair, TokenVectors
 
@@ -37,13 +37,14 @@ SUMS = ["bleu:order=1/2/3/4", "rouge:order=1/2/3/4/l/w", "words", "repetition", 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = benchmark_parser(__doc__)
     parser.add_argument("--replies", type=int, default=0)
     parser.add_argument("--language-model", action="store_true", help="coherence, nothing else")
     parser.add_argument("--distribution", action="store_true", help="FBD and PRD against a corpus")
     parser.add_argument("--suite", action="store_true", help="the whole lexical suite")
     arguments = parser.parse_args()
-    count = arguments.replies or (100_000 if arguments.language_model else 1_000_000)
+    usual = 100_000 if arguments.language_model else 1_000_000
+    count = arguments.replies or (1000 if arguments.quick else usual)
     metrics = ["--suite", "lexical"] if arguments.suite else [part for name in SUMS for part in ("-m", name)]
     metrics = ["-m", "coherence"] if arguments.language_model else metrics
     bar = MODEL_BAR if arguments.language_model else BAR

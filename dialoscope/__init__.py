@@ -1,9 +1,11 @@
 """Dialoscope: how good an open-domain dialogue system is, and how far that number can be trusted."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing itself takes a while to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from dialoscope.auditing import Audit, audit
     from dialoscope.augmentation import Augmented, augment
     from dialoscope.backends.wordnet import WordNet
@@ -288,7 +290,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+def __getattr__(name: str) -> "Any":  # noqa: ANN401 - whatever the name stands for
     if name not in _HOMES:
         raise AttributeError(f"module 'dialoscope' has no attribute '{name}'")
     found = getattr(import_module(f"dialoscope.{_HOMES[name]}"), name)

@@ -1,5 +1,55 @@
-"""`python -m dialoscope`."""
+"""The program: `python -m dialoscope`, and the command `dialoscope`.
 
-from dialoscope.cli import main
+This module imports next to nothing, so that Ctrl-C is answered with a line while the command line is being
+imported, too, where an exception would be shown as a traceback, or be lost.
+"""
 
-main()
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # typing itself takes a while to import
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def main() -> None:
+    """Run the command line in a process of its own."""
+    ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # as in a script's background
+    if not ignored:
+        signal.signal(signal.SIGINT, _end_at_once)
+    from dialoscope.cli import main as run
+
+    try:
+        if not ignored:
+            sys.unraisablehook = _repeat_interrupt
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        run()
+    except KeyboardInterrupt:  # another one, while the first was being answered
+        _end_at_once(signal.SIGINT, None)
+    finally:
+        if not ignored:  # Python is about to end, and an exception in that would be shown as a traceback
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _end_at_once(number: int, frame: "FrameType | None") -> None:
+    """End the process while there is nothing yet that would have to be put away."""
+    try:
+        if sys.stderr is not None:
+            os.write(sys.stderr.fileno(), b"Interrupted.\n")
+    finally:
+        os._exit(130)
+
+
+def _repeat_interrupt(ignored: "sys.UnraisableHookArgs") -> None:
+    """Send Ctrl-C again where it was lost, since it came in a callback, from which no exception gets out."""
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    from threading import Timer
+
+    Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ from typing import Literal
 
 from dialoscope.assets import offline, status
 from dialoscope.assets.asset import megabytes
-from dialoscope.assets.catalogue import what_to_do
+from dialoscope.assets.store import what_to_do
 from dialoscope.backends.memory import kept
 from dialoscope.errors import BackendError
 

@@ -10,9 +10,17 @@ DialoscopeError             everything below; its text is meant to be shown with
 └── MissingExtra            an optional package is not installed
 """
 
+from dialoscope.printable import printable_lines
+
 
 class DialoscopeError(Exception):
-    """Something a user can put right; the message says what and how."""
+    """Something a user can put right; the message says what and how.
+
+    Whatever names and texts the message repeats, it can be printed: all but its line breaks is escaped.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable_lines(message))
 
 
 class DataError(DialoscopeError):

@@ -16,6 +16,24 @@ class Example:
     """What people said, or could have said, in its place."""
     group: str = ""
     """What replies of a system to variants of one query have in common; empty for a reply on its own."""
+    speakers: tuple[str, ...] = ()
+    """Who said each turn of the context, and last who gives the reply; empty where the data name nobody."""
+
+    @property
+    def has_context(self) -> bool:
+        """Whether anything was said before; blank turns say nothing."""
+        return any(turn.strip() for turn in self.context)
+
+    @property
+    def own_turns(self) -> list[int]:
+        """The positions of the context's turns by the speaker of the reply, oldest first.
+
+        Without names the speakers are assumed to alternate.
+        """
+        if not self.speakers:
+            return list(range(len(self.context) % 2, len(self.context) - 1, 2))
+        *before, speaker = self.speakers
+        return [position for position, name in enumerate(before) if name == speaker]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +79,18 @@ class Dialogue:
     def examples(self, speaker: str | None) -> list[Example]:
         """One example for each turn of this speaker, or of all, with what was said before it as context."""
         said = tuple(turn.text for turn in self.turns)
+        speakers = (
+            tuple(turn.speaker for turn in self.turns) if any(turn.speaker for turn in self.turns) else ()
+        )
         return [
-            Example(f"{self.id}#{place + 1}", self.system, turn.text, said[:place], turn.references)
+            Example(
+                f"{self.id}#{place + 1}",
+                self.system,
+                turn.text,
+                said[:place],
+                turn.references,
+                speakers=speakers[: place + 1],
+            )
             for place, turn in enumerate(self.turns)
             if speaker in (None, turn.speaker)
         ]

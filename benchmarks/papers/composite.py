@@ -10,7 +10,6 @@ docs/papers/composite.md says what comes out and what falls short.
 import argparse
 import json
 import math
-import os
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ import numpy as np
 from fbd import interval, markdown, number, tell, titled
 from scipy.stats import rankdata
 
+from benchmarks._shared import corpora_folder
 from dialoscope.learn.agreement import correlations
 from dialoscope.learn.combination import Combination
 from dialoscope.learn.composite import CompositeRecipe, Rated, fitted, others_than, tells
@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("-o", metavar="TABLES.md")
     parser.add_argument("--draws", type=int, default=1000)
     chosen = parser.parse_args()
-    root = Path(os.environ["DIALOSCOPE_CORPORA"])
+    root = corpora_folder()
     recipe = CompositeRecipe()
     corpora = rescored(root, recipe)
     text = "\n\n".join(sections(root, recipe, corpora, chosen.draws))

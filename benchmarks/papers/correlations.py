@@ -8,7 +8,6 @@ stored, given with --scores. docs/papers/correlations.md says what comes out.
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks._shared import corpora_folder
 from dialoscope.coefficients import short
 from dialoscope.results.table import marked_down
 
@@ -58,10 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", metavar="FILE", help="write the table there, too")
     chosen = parser.parse_args()
-    folder = os.environ.get("DIALOSCOPE_CORPORA")
-    if not folder:
-        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
-    values = list(compared(Path(folder)))
+    values = list(compared(corpora_folder()))
     text = table(values)
     print(text)
     if chosen.o:

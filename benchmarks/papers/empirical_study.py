@@ -10,7 +10,6 @@ docs/papers/empirical_study.md says what comes out and what falls short.
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -24,6 +23,7 @@ from fbd import markdown, number, tell, titled
 from scipy.stats import rankdata
 
 import dialoscope as ds
+from benchmarks._shared import corpora_folder
 from dialoscope.meta.agreement.view import Branch, View
 
 # What is looked for, named before anything is computed
@@ -92,14 +92,16 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--draws", type=int, default=1000)
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    corpora_folder()
+    return chosen
 
 
 # Scores
 
 
 def path_of(name: str) -> Path:
-    return Path(os.environ["DIALOSCOPE_CORPORA"]) / "rated" / SETS[name]
+    return corpora_folder() / "rated" / SETS[name]
 
 
 def judged(name: str) -> list[ds.Example]:

@@ -12,7 +12,6 @@ what comes out and what differs.
 
 import argparse
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +27,7 @@ from published import CONVAI2, EMPATHETIC, Agreement
 from scipy.stats import pearsonr, spearmanr
 
 import dialoscope as ds
+from benchmarks._shared import corpora_folder
 from dialoscope.backends import Encoder
 from dialoscope.backends.encoder import TransformerEncoder
 
@@ -171,8 +171,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=200, help="for the intervals over contexts")
     parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
     chosen = parser.parse_args()
-    if not os.environ.get("DIALOSCOPE_CORPORA"):
-        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
+    corpora_folder()
     return chosen
 
 
@@ -197,7 +196,7 @@ def evaluated(corpus: Corpus, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
 
 
 def path_of(corpus: Corpus) -> Path:
-    return Path(os.environ["DIALOSCOPE_CORPORA"], "rated", corpus.file)
+    return corpora_folder() / "rated" / corpus.file
 
 
 def tell(text: str) -> None:

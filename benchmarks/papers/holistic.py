@@ -12,7 +12,6 @@ models on other rated replies. docs/papers/holistic.md says what comes out and w
 import argparse
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from raters import SETS, Raters, among
 from scipy.stats import rankdata
 
 import dialoscope as ds
+from benchmarks._shared import corpora_folder
 from dialoscope.backends import Backend, Classifier, Continuation, Pair
 from dialoscope.backends.classifier import TransformerClassifier
 from dialoscope.backends.language_model import TransformerLanguageModel
@@ -218,8 +218,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
     chosen = parser.parse_args()
     chosen.at = dict(one.split("=", 1) for one in chosen.at if "=" in one)
-    if not os.environ.get("DIALOSCOPE_CORPORA"):
-        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
+    corpora_folder()
     if strange := set(chosen.at) - {*LANGUAGE_MODELS, NLI}:
         parser.error(f"there is no model {', '.join(sorted(strange))}: {', '.join((*LANGUAGE_MODELS, NLI))}")
     return chosen
@@ -268,7 +267,7 @@ def studied(models: Models, quick: bool) -> Study:
 
 
 def rated(file: str) -> Path:
-    return Path(os.environ["DIALOSCOPE_CORPORA"], "rated", file)
+    return corpora_folder() / "rated" / file
 
 
 def pang(name: str) -> Path:

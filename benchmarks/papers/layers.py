@@ -14,9 +14,10 @@ import numpy as np
 import torch
 
 from dialoscope.backends import Pair, TokenVectors, Vectors
+from dialoscope.backends._reader import Reader, Row
 from dialoscope.backends._torch_encoder import BUDGET, _pool
 from dialoscope.backends._torch_padded import load_encoder
-from dialoscope.backends._torch_rows import Reader, Row, in_batches
+from dialoscope.backends._torch_rows import in_batches
 from dialoscope.backends.encoder import Pooling
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.backends.models import configuration, fingerprint, model_folder

@@ -9,7 +9,6 @@ docs/papers/raters.md says what comes out.
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -19,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 import dialoscope as ds
+from benchmarks._shared import corpora_folder
 from dialoscope.meta.raters.report import Aspect, written
 from dialoscope.results import Ratings
 from dialoscope.results.table import marked_down
@@ -85,8 +85,7 @@ def main() -> None:
     parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
     parser.add_argument("--draws", type=int, default=1000, help="for the intervals over replies")
     chosen = parser.parse_args()
-    if not os.environ.get("DIALOSCOPE_CORPORA"):
-        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the rated corpora.")
+    corpora_folder()
     study = studied(chosen.draws)
     text = "\n\n".join(sections(study))
     print(text)
@@ -141,7 +140,7 @@ def in_small(ratings: Ratings, rows: np.ndarray, draws: int) -> np.ndarray:
 
 def rated(file: str) -> Path:
     """A file of rated replies."""
-    return Path(os.environ["DIALOSCOPE_CORPORA"], "rated", file)
+    return corpora_folder() / "rated" / file
 
 
 def pang(name: str) -> Path:

@@ -12,7 +12,6 @@ that a second run is quick. docs/papers/ruber.md says what comes out and what fa
 import argparse
 import json
 import math
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from fbd import by_reply, markdown, number, tell, titled
 from scipy.stats import pearsonr, spearmanr
 
 import dialoscope as ds
+from benchmarks._shared import corpora_folder
 from dialoscope.assets import cache_folder
 from dialoscope.backends import Classifier
 from dialoscope.backends.classifier import TransformerClassifier
@@ -170,7 +170,7 @@ def place_of(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Path:
 def trained(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Classifier:
     """The head, trained unless it is kept from before."""
     place = place_of(head, recipe, folder)
-    dialogues = Path(os.environ["DIALOSCOPE_CORPORA"], "dialogues/dailydialog")
+    dialogues = corpora_folder() / "dialogues/dailydialog"
     if not (place / "spec.json").exists():
         tell(f"training {place.name}")
         ds.train_ruber(
@@ -226,8 +226,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--tuned", default=TUNED, metavar="FOLDER", help="where the default model is")
     parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
     chosen = parser.parse_args()
-    if not os.environ.get("DIALOSCOPE_CORPORA"):
-        sys.exit("Set DIALOSCOPE_CORPORA to the folder of the corpora.")
+    corpora_folder()
     return chosen
 
 
@@ -288,7 +287,7 @@ def blend(model: Classifier, settings: Mapping[str, str], how: str) -> ds.Metric
 
 
 def scored(corpus: Corpus, every: Sequence[ds.Metric[Any]]) -> ds.Result:
-    path = Path(os.environ["DIALOSCOPE_CORPORA"], "rated", corpus.file)
+    path = corpora_folder() / "rated" / corpus.file
     result = ds.evaluate(ds.read(path), every, lacking="undefined")
     tell(f"{corpus.name}: {len(result.replies)} replies, {result.provenance.seconds:.0f} s")
     return result
@@ -322,7 +321,7 @@ def agreeing(study: Study, corpus: Corpus, metric: ds.Metric[Any], *, compared: 
 
 def stored(study: Study, corpus: Corpus) -> Agreement:
     """RUBER as others have trained it on DailyDialog, whose scores are kept with the corpora."""
-    path = Path(os.environ["DIALOSCOPE_CORPORA"], "gold/ruber_scores.jsonl")
+    path = corpora_folder() / "gold/ruber_scores.jsonl"
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     told = {row["id"]: row["score"] for row in rows}
     result = study.results[corpus]

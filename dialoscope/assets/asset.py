@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class File(NamedTuple):
@@ -68,6 +68,12 @@ class HubFiles:
 
 Source = IndexFiles | HubFiles
 
+Terms = Literal["permissive", "share-alike", "not stated", "non-commercial"]
+"""The strictest of an asset's licence and those of the data that it was trained on for Dialoscope.
+
+`not stated` means that no licence is known for a part of the data.
+"""
+
 
 @dataclass(frozen=True)
 class Conversion:
@@ -94,6 +100,11 @@ class Asset:
     conversion: Conversion | None = None
     base: str = ""
     """The asset that it was trained on top of, which is needed with it."""
+    terms: Terms = "not stated"
+    permissive: str = ""
+    """The asset to use in its place where licences must be permissive, if there is one."""
+    alternative: str = ""
+    """What else a user can do where licences must be permissive."""
 
     @property
     def shipped(self) -> bool:
@@ -114,6 +125,12 @@ class Asset:
     def carried(self) -> tuple[File, ...]:
         """The files that a source must give: those of the asset, or the one these are made from."""
         return (self.conversion.source,) if self.conversion else self.files
+
+    @property
+    def licence_with_terms(self) -> str:
+        """The licence, and what it comes to where it is not permissive."""
+        notes = {"non-commercial": "; not for commercial use", "share-alike": "; share-alike"}
+        return self.licence + notes.get(self.terms, "")  # where a licence is not stated, the text says so
 
     @cached_property
     def fingerprint(self) -> str:

@@ -1,25 +1,25 @@
 """What a person is told about assets."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dialoscope.assets.asset import Asset, megabytes
-from dialoscope.assets.places import place_of
 from dialoscope.assets.registry import ASSETS
-from dialoscope.assets.store import Status, status, verify
+from dialoscope.assets.store import Status, status, verify, what_to_do
 
 HEADINGS = ("name", "kind", "here", "on disk", "to download", "licence", "what it is")
 
 
 def as_text() -> str:
     """All assets as a table, and where those lie that are here."""
-    rows = [HEADINGS, *(_row(found) for found in status())]
+    every = status()
+    rows = [HEADINGS, *map(_row, every)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    return "\n".join([*lines, "", *_notes()])
+    return "\n".join([*lines, "", *_notes(every)])
 
 
 def as_json() -> str:
@@ -30,15 +30,15 @@ def as_json() -> str:
 def as_markdown() -> str:
     """What there is, for the documents: nothing of this machine."""
     rows = [
-        f"| `{asset.name}` | {asset.kind} | {asset.about} | {asset.licence} "
+        f"| `{asset.name}` | {asset.kind} | {asset.about} | {asset.licence} | {asset.terms} "
         f"| {megabytes(asset.download_size)} | {megabytes(asset.size)} "
         f"| {', '.join(asset.suites)} | {_carriers(asset)} |"
         for asset in ASSETS.values()
     ]
     return "\n".join(
         [
-            "| name | kind | what it is | licence | to download | on disk | suite | where from |",
-            "|---|---|---|---|---|---|---|---|",
+            "| name | kind | what it is | licence | terms | to download | on disk | suite | where from |",
+            "|---|---|---|---|---|---|---|---|---|",
             *rows,
         ]
     )
@@ -60,27 +60,18 @@ def verdict(names: Iterable[str] = ()) -> Verdict:
     return Verdict(sound or ([] if damaged else ["No asset is here."]), damaged)
 
 
-def what_to_do(damaged: Status) -> str:
-    """How to put a damaged asset right: what lies in the user's own folder is not ours to remove."""
-    name = damaged.asset.name
-    if damaged.asset.shipped:
-        return "Install dialoscope again."
-    if damaged.folder == place_of(name):
-        return f"Fetch it anew: dialoscope assets remove {name} && dialoscope assets fetch {name}"
-    return f"Copy it to {damaged.folder} again, or move that folder away."
-
-
 def _row(found: Status) -> tuple[str, ...]:
     asset = found.asset
     here = "damaged" if found.problem else "yes" if found.folder else "-"
     sizes = (megabytes(asset.size), megabytes(asset.download_size))
-    return (asset.name, asset.kind, here, *sizes, asset.licence, asset.about)
+    return (asset.name, asset.kind, here, *sizes, asset.licence_with_terms, asset.about)
 
 
-def _notes() -> list[str]:
-    folders = sorted({str(found.folder.parent) for found in status() if found.folder})
+def _notes(every: Sequence[Status]) -> list[str]:
+    folders = sorted({str(found.folder.parent) for found in every if found.folder})
+    damaged = [_complaint(found) for found in every if found.problem]
     where = [f"Those that are here lie in {' and '.join(folders)}."] if folders else []
-    return [*where, "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."]
+    return [*damaged, *where, "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."]
 
 
 def _entry(found: Status) -> dict[str, object]:
@@ -90,6 +81,7 @@ def _entry(found: Status) -> dict[str, object]:
         "kind": asset.kind,
         "about": asset.about,
         "licence": asset.licence,
+        "terms": asset.terms,
         "suites": list(asset.suites),
         "size": asset.size,
         "download_size": asset.download_size,

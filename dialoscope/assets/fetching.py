@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,10 +22,10 @@ from dialoscope.assets.asset import (
 )
 from dialoscope.assets.download import Network, Progress, Unavailable, download, shown
 from dialoscope.assets.folder import MANIFEST, damage, sound
-from dialoscope.assets.lock import lock
 from dialoscope.assets.places import cache_folder, how_to_carry, place_of, switched_on
 from dialoscope.assets.unpack import unpack
 from dialoscope.errors import AssetError
+from dialoscope.files import lock, remove_leftovers, stage
 from dialoscope.progress import bar, notice
 
 _HUB = "https://huggingface.co"
@@ -101,6 +100,7 @@ def _replace(asset: Asset, place: Path) -> None:
     """Make the folder beside its place and rename it, so that it is there whole or not at all."""
     for remnant in _remnants(place):
         _delete(remnant)
+    remove_leftovers(place.parent)
     if shutil.disk_usage(place.parent).free < _needed(asset) - _arrived(asset):
         raise AssetError(_no_space(asset))
     if place.exists():
@@ -110,13 +110,10 @@ def _replace(asset: Asset, place: Path) -> None:
         f"Fetching {asset.name}: {asset.about} ({megabytes(asset.download_size)} to download, "
         f"{megabytes(asset.size)} on disk; licence: {asset.licence})."
     )
-    work = place.parent / f".{place.name}.{secrets.token_hex(4)}"
-    try:
-        work.mkdir()
-        _fill(asset, work)
-        _put(work, place)
-    finally:
-        _delete(work)
+    with stage(place) as staging:
+        staging.new.mkdir()
+        _fill(asset, staging.new)
+        staging.place(place, replace=True)
     for part in _parts(asset):
         part.unlink(missing_ok=True)
 
@@ -126,7 +123,7 @@ def _arrived(asset: Asset) -> int:
 
 
 def _remnants(place: Path) -> list[Path]:
-    """Work folders that a killed process left."""
+    """Work folders that a killed process of an earlier version left."""
     return sorted(place.parent.glob(f".{place.name}.*"))
 
 
@@ -135,26 +132,6 @@ def _delete(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _put(work: Path, place: Path) -> None:
-    for path in (*(path for path in work.rglob("*") if path.is_file()), work):
-        _to_disk(path)
-    if place.exists():
-        place.rename(work.with_name(work.name + ".old"))
-    work.rename(place)
-    _to_disk(place.parent)
-    _delete(work.with_name(work.name + ".old"))
-
-
-def _to_disk(path: Path) -> None:
-    if path.is_dir() and os.name == "nt":  # pragma: no cover - Windows does not open folders
-        return
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _fill(asset: Asset, work: Path) -> None:

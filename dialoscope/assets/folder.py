@@ -1,35 +1,35 @@
 """Whether a folder holds an asset."""
 
-import hashlib
 import json
 from contextlib import suppress
 from pathlib import Path
 
 from dialoscope.assets.asset import Asset, File
 from dialoscope.assets.places import cache_folder
+from dialoscope.files import hash_file
 
 MANIFEST = "asset.json"
 
 
-def whole(asset: Asset, folder: Path) -> bool:
-    """Whether the folder was filled with this very content, judged quickly."""
-    return (folder / MANIFEST).is_file() and not damage(asset, folder)
-
-
 def sound(asset: Asset, folder: Path) -> bool:
-    """Whether the folder holds this very content: hashed once, and again when a file was touched since."""
-    if not whole(asset, folder):
-        return False
+    """Whether the folder was filled with this very content and holds it still."""
+    return (folder / MANIFEST).is_file() and not content_damage(asset, folder)
+
+
+def content_damage(asset: Asset, folder: Path) -> str:
+    """What is wrong with an asset's content, if anything: hashed once, and again when a file was touched."""
+    if problem := damage(asset, folder):
+        return problem
     now, note = repr(stamps(asset, folder)), cache_folder() / "checked" / asset.name
     with suppress(OSError):
         if note.read_text(encoding="utf-8") == now:
-            return True
-    if damage(asset, folder, hashes=True):
-        return False
+            return ""
+    if problem := damage(asset, folder, hashes=True):
+        return problem
     with suppress(OSError):  # where nothing can be noted, it is hashed each time
-        note.parent.mkdir(exist_ok=True)
+        note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(now, encoding="utf-8")
-    return True
+    return ""
 
 
 def damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:
@@ -60,15 +60,14 @@ def _manifest_problem(asset: Asset, path: Path) -> str:
         fingerprint = json.loads(path.read_bytes())["fingerprint"]
     except FileNotFoundError:
         return ""
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"{MANIFEST} cannot be read"
     return "" if fingerprint == asset.fingerprint else "it is of another version"
 
 
 def _content_problem(file: File, path: Path) -> str:
     try:
-        with path.open("rb") as stream:
-            found = hashlib.file_digest(stream, "sha256").hexdigest()
+        found = hash_file(path)
     except OSError as error:
         return f"{file.path} cannot be read ({error.strerror})"
     return (

@@ -10,6 +10,7 @@ _SMOLLM2 = Asset(
     kind="language model",
     about="SmolLM2-135M-Instruct, converted from 4-bit GGUF to half precision",
     licence="Apache-2.0",
+    terms="permissive",
     files=(
         File("config.json", 445, "5de56ac5aa1f1c425a3b2434469b0bdc2d3b7e7392ed5710b76b30750e5d92e1"),
         File(
@@ -60,6 +61,7 @@ _MINILM = Asset(
     kind="encoder",
     about="all-MiniLM-L6-v2: 6 layers, 384 dimensions",
     licence="package MIT; model Apache-2.0",
+    terms="permissive",
     files=(
         File("config.json", 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
         File(
@@ -103,6 +105,7 @@ _MPNET = Asset(
     kind="encoder",
     about="all-mpnet-base-v2: 12 layers, 768 dimensions",
     licence="model Apache-2.0; its package states none",
+    terms="permissive",
     files=(
         File("config.json", 571, "d46a3e04ded82bba22528424480697d394eeda6a27484e08c5bb2bdf5906cfa0"),
         File(
@@ -179,6 +182,7 @@ _GLOVE_50D = Asset(
     kind="word vectors",
     about="GloVe 6B: 400,000 words, 50 dimensions",
     licence="package Apache-2.0; vectors PDDL-1.0",
+    terms="permissive",
     files=(
         File(
             "glove_6B_50d_emb.npy",
@@ -213,6 +217,8 @@ _WORD2VEC_300D = Asset(
     kind="word vectors",
     about="word2vec of Google News, cut to 26,423 words, 300 dimensions",
     licence="package MIT; vectors not stated",
+    terms="not stated",
+    permissive="glove-50d",
     files=(
         File(
             "GoogleNews-vectors-negative300-bolukbasi.bin",
@@ -241,6 +247,7 @@ _WORDNET = Asset(
     kind="lexicon",
     about="WordNet 3.0, the database files",
     licence="package MIT; data WordNet licence",
+    terms="permissive",
     files=(
         File("LICENSE", 1_625, "7731175a77952e259390b496fab905e57118b8d19ad3a8383c67eee724ff443f"),
         File("README", 4_129, "adad8d28ddea1db05b67ba1ac23506b025d29e0bcbf23bb35dde346089d8808d"),
@@ -284,6 +291,7 @@ _SPACY_TAGGER = Asset(
     kind="tagger",
     about="spaCy en_core_web_sm 3.8: words, parts of speech, names",
     licence="MIT",
+    terms="permissive",
     files=(
         File("LICENSE", 1_056, "3933c176979b68bc6d0bcc902c7d6c130f1d127f476f17ba5cdba8d99cfd0012"),
         File("LICENSES_SOURCES", 2_347, "20d9dfacd215112251f15341edd1a47b1f98bf393a212f10f194ffdc7ee98a90"),
@@ -344,6 +352,7 @@ _SNLI = Asset(
     kind="NLI pairs",
     about="SNLI: 100,000 pairs to train on, 10,000 to test",
     licence="package BSD-3 and MIT both named; data CC BY-SA 4.0",
+    terms="share-alike",
     files=(
         File(
             "snli_1.0_test.jsonl",
@@ -378,6 +387,7 @@ _CHITCHAT = Asset(
     kind="dialogues",
     about="BYU chit-chat: 7,168 conversations between people, 5,988 of them rated",
     licence="MIT",
+    terms="permissive",
     files=(
         File("dataset.json", 40_303_934, "d2a5d0bf6acf354fef51f3af39cbece2220d3b8f6086b658c3d335105798312a"),
     ),
@@ -403,6 +413,8 @@ _MOVIE_DIALOGUES = Asset(
     kind="dialogues",
     about="64,350 pairs of a line and its reply from film scripts",
     licence="package MIT; data not stated",
+    terms="not stated",
+    permissive="chitchat",
     files=(
         File(
             "moviedialog.csv",
@@ -431,6 +443,8 @@ _SMOLLM2_DIALOG = Asset(
     kind="language model",
     about="SmolLM2 with an adapter trained on DailyDialog",
     licence="data CC BY-NC-SA 4.0",
+    terms="non-commercial",
+    permissive="smollm2",
     files=(
         File(
             "adapter_config.json", 7_839, "a9f7241ca73f7302cb7808739842b5146c9a323ab17fa531cffe2971e20dc1dc"
@@ -453,6 +467,8 @@ _SMOLLM2_CHAT = Asset(
     kind="language model",
     about="SmolLM2 with an adapter trained on chit-chat and film dialogues",
     licence="data MIT; no licence known for film scripts",
+    terms="not stated",
+    permissive="smollm2",
     files=(
         File(
             "adapter_config.json", 7_839, "a9f7241ca73f7302cb7808739842b5146c9a323ab17fa531cffe2971e20dc1dc"
@@ -475,6 +491,8 @@ _NLI = Asset(
     kind="classifier",
     about="mpnet with an adapter trained on SNLI, SICK, MNLI, dialogues: whether a text contradicts another",
     licence="data CC BY-SA 4.0, CC BY-NC-SA 3.0 and 4.0, and others",
+    terms="non-commercial",
+    alternative="an NLI model of your own: dialoscope train nli PAIRS -o FOLDER, then nli=FOLDER",
     files=(
         File(
             "adapter_config.json", 3_428, "5db52d15164b653a712f7c78139b974a6cf17506f7aded9c67db3b169c76de85"
@@ -497,7 +515,9 @@ _RUBER_UNREFERENCED = Asset(
     name="ruber-unreferenced",
     kind="classifier",
     about="mpnet with an adapter trained on dialogues: whether a reply belongs to what was said",
-    licence="data CC BY-NC-SA 4.0, CC BY-NC 4.0 and MIT",
+    licence="data CC BY-NC-SA 4.0, CC BY-NC 4.0, MIT; no licence known for film scripts",
+    terms="non-commercial",
+    alternative="a classifier of your own: dialoscope train ruber DIALOGUES -o FOLDER, then model=FOLDER",
     files=(
         File(
             "adapter_config.json", 3_455, "9ccc23889b70fb518c3d195f1676364231b62c155ac1fd78847a0cca9c29a8a9"
@@ -521,6 +541,8 @@ _TALK_WORDS = Asset(
     kind="word counts",
     about="In how many utterances of chit-chat and film dialogues each of 21,290 words stands",
     licence="data MIT; no licence known for film scripts",
+    terms="not stated",
+    alternative="texts of your own to count words in: corpus=FILE",
     files=(File("words.tsv", 219_458, "438bb0da50516985073464c34df9ee1ff057525eedc4dbebd8ac6d597d53adeb"),),
     sources=(),
 )
@@ -530,9 +552,14 @@ _COMPOSITE = Asset(
     kind="composite",
     about="Weights of metrics that need no references, fitted to ratings of 3,700 replies",
     licence="figures alone; no licence known for the ratings",
+    terms="not stated",
+    alternative=(
+        "a composite of permissive parts, fitted to rated replies of your own: dialoscope train composite "
+        "RATED --part NAME=METRIC -o FOLDER, then model=FOLDER"
+    ),
     files=(
-        File("history.jsonl", 5_842, "4e7e84b16eb0448dfabd98c108b215735fc29c9ea2cbe6f5664581636dcec242"),
-        File("spec.json", 28_261, "3a669f64e8ff68cd6fc69c754b2b5228abcf923e5682b0434a09ada4522f7e9d"),
+        File("history.jsonl", 5_838, "d7d621cf102c24340e0251fe7f2d90a49a76d0f8cbab8be96051d9101fabc96f"),
+        File("spec.json", 28_326, "33fa65eca6fa8ac2543d605aeb9cc7bb2c2e4a86b9bd88ba87934aca9b8cd889"),
     ),
     sources=(),
 )

@@ -1,13 +1,13 @@
 """Find assets, and fetch what is not there."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from dialoscope.assets.asset import Asset
-from dialoscope.assets.folder import damage, sound, stamps
+from dialoscope.assets.folder import MANIFEST, content_damage, damage, sound, stamps
 from dialoscope.assets.places import how_to_carry, offline, place_of, ready_folder, shipped_place
 from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.errors import AssetError
@@ -44,13 +44,23 @@ def fetch(names: Iterable[str]) -> list[Path]:
 
 
 def status(names: Iterable[str] = ASSETS) -> list[Status]:
-    """How it stands with assets, from a quick look."""
-    return [_status(named(name), hashes=False) for name in names]
+    """How it stands with assets; files that were touched since they were last hashed are hashed again."""
+    return [_status(named(name), content_damage) for name in names]
 
 
 def verify(names: Iterable[str] = ASSETS) -> list[Status]:
     """How it stands with assets, from a look at every byte of them."""
-    return [_status(named(name), hashes=True) for name in names]
+    return [_status(named(name), partial(damage, hashes=True)) for name in names]
+
+
+def what_to_do(damaged: Status) -> str:
+    """How to put a damaged asset right: what lies in the user's own folder is not ours to remove."""
+    name = damaged.asset.name
+    if damaged.asset.shipped:
+        return "Install dialoscope again."
+    if damaged.folder == place_of(name):
+        return f"Fetch it anew: dialoscope assets remove {name} && dialoscope assets fetch {name}"
+    return f"Copy it to {damaged.folder} again, or move that folder away."
 
 
 def remove(names: Iterable[str]) -> list[str]:
@@ -113,8 +123,8 @@ def _refuse(asset: Asset, ready: Path, problem: str) -> None:
 
 @lru_cache(maxsize=64)
 def _content_problem(asset: Asset, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> str:
-    """What is wrong with every byte of a folder; asked once for as long as its files stay as they are."""
-    return damage(asset, folder, hashes=True)
+    """What is wrong with the content of a folder; asked once for as long as its files stay as they are."""
+    return content_damage(asset, folder)
 
 
 def _ready(asset: Asset) -> Path | None:
@@ -126,12 +136,21 @@ def _ready(asset: Asset) -> Path | None:
 def _fetched(asset: Asset) -> Path:
     if offline():
         raise AssetError(
-            f"{asset.name} ({asset.about}) is not on this machine, and DIALOSCOPE_OFFLINE forbids fetching. "
+            f"{_why_unusable(asset)} DIALOSCOPE_OFFLINE forbids fetching. "
             f"Unset it, or {how_to_carry(asset.name)}."
         )
     from dialoscope.assets import fetching  # urllib and the like are loaded only by those who fetch
 
     return fetching.fetch(asset)
+
+
+def _why_unusable(asset: Asset) -> str:
+    """Why the cache cannot give an asset: it is damaged there, or is not there at all."""
+    place = place_of(asset.name)
+    if not place.is_dir():
+        return f"{asset.name} ({asset.about}) is not on this machine, and"
+    problem = content_damage(asset, place) or f"{MANIFEST} is missing"
+    return f"{asset.name} is damaged: {problem} ({place}). {what_to_do(Status(asset, place, problem))}."
 
 
 def _folder(asset: Asset) -> Path | None:
@@ -140,6 +159,6 @@ def _folder(asset: Asset) -> Path | None:
     return _ready(asset) or (place if place.is_dir() else None)
 
 
-def _status(asset: Asset, *, hashes: bool) -> Status:
+def _status(asset: Asset, problem_of: Callable[[Asset, Path], str]) -> Status:
     folder = _folder(asset)
-    return Status(asset, folder, damage(asset, folder, hashes=hashes) if folder else "")
+    return Status(asset, folder, problem_of(asset, folder) if folder else "")

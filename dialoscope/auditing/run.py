@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialoscope.assets import licences
 from dialoscope.auditing.curve import SURE, Curve, Point
 from dialoscope.auditing.report import Audit
 from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, lint
@@ -35,6 +36,7 @@ def audit(
     on: Executor | None = None,
     lacking: str | None = None,
     real: str | Path | None = None,
+    licence: str | None = None,
     seed: int = 0,
     confidence: float = 0.95,
     draws: int = 1000,
@@ -53,20 +55,23 @@ def audit(
         on: Where to work; here if nothing is given.
         lacking: As for `evaluate`.
         real: As for `evaluate`.
+        licence: As for `evaluate`.
         seed: For what is perturbed and how, and for the resampling behind intervals and tests.
         confidence: How much an interval should hold.
         draws: How often to resample.
         progress: Told how many bytes more have been read.
     """
     plan = Plan(perturbations, ratios, seed, against)
-    named = _named(metrics)
+    named = _named(metrics, licences.read_choice(licence))
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     made = Perturbed.of(source, plan, log)
     if lacking == "stop" or (lacking is None and metrics is not None):
         _refuse_lacks(named, made.real)
     base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
-    scored = evaluate(made, metrics, on=on, lacking=lacking, real=real, fit_on=base, seed=seed)
+    scored = evaluate(
+        made, metrics, on=on, lacking=lacking, real=real, fit_on=base, licence=licence, seed=seed
+    )
     warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)
@@ -81,11 +86,17 @@ class Chance(NamedTuple):
     draws: int
 
 
-def _named(metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None) -> list[Metric[Any]]:
+def _named(
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None, licence: str | None
+) -> list[Metric[Any]]:
     """The metrics themselves, so that it is told before anything is read where there is no such one."""
     given = suite("lexical") if metrics is None else metrics
     every = [given] if isinstance(given, (str, Metric)) else given
-    return [one for each in every for one in (read_metrics(each) if isinstance(each, str) else [each])]
+    return [
+        one
+        for each in every
+        for one in (read_metrics(each, licence=licence) if isinstance(each, str) else [each])
+    ]
 
 
 def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:

@@ -9,8 +9,8 @@ from dialoscope.augmentation.queries import Query
 from dialoscope.augmentation.selection import Variant
 from dialoscope.data.jsonl import as_line
 from dialoscope.data.problems import counted
-from dialoscope.data.writing import write_atomically
 from dialoscope.errors import DataError
+from dialoscope.files import check_writable, write_atomically
 from dialoscope.printable import printable
 
 ORIGINAL = "original"
@@ -77,7 +77,12 @@ class Augmented:
         if path.exists() and not path.is_file():  # a pipe or a device, which a file must not replace
             path.write_text(self.jsonl(), encoding="utf-8")
             return
-        write_atomically(path, map(as_line, self.rows))
+        saved = write_atomically(path, map(as_line, self.rows), replace=overwrite)
+        if saved != path:
+            raise DataError(
+                f"{printable(str(path))} was written by another process in the meantime, and is not replaced "
+                f"without --overwrite. These rows were saved as {printable(str(saved))}."
+            )
 
     def summary(self) -> list[str]:
         """What was made and what could not be, a line each."""
@@ -103,12 +108,17 @@ class Augmented:
 
 
 def refuse_taken(path: Path, *, overwrite: bool) -> None:
-    """Say that there is such a file, or no folder for it, before any work is done."""
+    """Say that there is such a file, or that it cannot be written, before any work is done."""
     shown = printable(str(path))
     if path.is_dir() or (path.is_file() and not overwrite):
         raise DataError(f"{shown} is there already; choose another name, or replace a file with --overwrite.")
     if not path.parent.is_dir():
         raise DataError(f"{shown}: there is no folder {printable(str(path.parent))} to write it to.")
+    try:
+        if path.is_file() or not path.exists():  # a pipe or a device has nothing beside it
+            check_writable(path)
+    except OSError as failed:
+        raise DataError(f"{shown} cannot be written: {failed.strerror}.") from failed
 
 
 def rows_of(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any]]:

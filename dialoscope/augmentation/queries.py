@@ -88,6 +88,8 @@ def _asked(example: Example, several: bool) -> Query:
     """The query that a reply answers; ids of replies are unique for one system only."""
     name = f"{example.system}/{example.id}" if several else example.id
     others: dict[str, object] = {"system": example.system}
+    if example.speakers:
+        others["speakers"] = [*example.speakers, *example.speakers[-2:]]  # the same two speak once more
     if example.references:
         others["references"] = list(example.references)
     return Query(name, example.context[:-1], example.context[-1], example.response, others)

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
+from dialoscope.assets import licences
 from dialoscope.augmentation.augmented import Augmented, Tally, rows_of
 from dialoscope.augmentation.draft import Drafts, Method
 from dialoscope.augmentation.generator import Generator
@@ -12,6 +13,7 @@ from dialoscope.augmentation.selection import Selected, selected
 from dialoscope.augmentation.substitution import Substitution
 from dialoscope.backends.base import Encoder, LanguageModel
 from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.backends.kinds import asset_names_of
 from dialoscope.backends.language_model import TransformerLanguageModel
 from dialoscope.backends.naming import described
 from dialoscope.errors import DialoscopeError
@@ -34,6 +36,7 @@ def augment(
     seed: int = 0,
     system: str | None = None,
     full: bool = False,
+    licence: str | None = None,
 ) -> Augmented:
     """Say each query in k other ways; a query is the last turn of a context.
 
@@ -51,11 +54,15 @@ def augment(
         seed: For what is left to chance.
         system: The system that is to be asked again, where data hold replies of several.
         full: Whether queries with fewer than k variants are left out, so that all groups are of one size.
+        licence: `permissive` refuses models and data under other licences, `any` allows all without a word;
+            `DIALOSCOPE_LICENCE` if nothing is given.
     """
     made_by = _method(method, lm, sample)
     near = made_by.usual_nearest if nearest is None else nearest
     _check(k, ask, near, system)
     by = described(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
+    parts = [getattr(made_by, one.name) for one in fields(made_by)]
+    licences.allow(made_by.name, asset_names_of([by, *parts]), licence)
     read = queries_of(data, ask, system)
     asked = [query for query in read.queries if query.text.strip()]
     drafts = made_by.drafts(asked, by, k, seed)

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_attention
 
+from dialoscope.backends._reader import Row, padding
 from dialoscope.backends._torch_adapter import weights_of
-from dialoscope.backends._torch_rows import Row, Run, padding, runs
+from dialoscope.backends._torch_rows import Run, runs
 from dialoscope.backends.models import Model
 from dialoscope.errors import BackendError
 from dialoscope.tally import Ints

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from dialoscope.backends import _torch_bert
+from dialoscope.backends._reader import Reader, Row
 from dialoscope.backends._torch_device import chosen_device, fetched, torch_dtype
-from dialoscope.backends._torch_rows import Reader, Row, in_batches, runs
+from dialoscope.backends._torch_rows import in_batches, runs
 from dialoscope.backends.base import Pair, TokenVectors, Vectors
 from dialoscope.backends.models import found_model
 from dialoscope.errors import BackendError

@@ -13,6 +13,7 @@ from torch.nn.functional import sigmoid
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from dialoscope.backends._torch_device import chosen_device
+from dialoscope.backends.features import halves
 from dialoscope.errors import BackendError
 from dialoscope.tally import Floats
 
@@ -65,10 +66,14 @@ class Head(torch.nn.Module):
         found: torch.Tensor = self.perceptron(torch.cat([query, reply, quadratic], 1))
         return found
 
+    def logit(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
+        """The logit of each reply being a right one."""
+        found: torch.Tensor = self(query, reply)
+        return found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
+
     def right(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
         """How surely each reply is a right one, between 0 and 1."""
-        found = self(query, reply)
-        return sigmoid(found[:, 0]) if found.shape[1] == 1 else found.softmax(1)[:, 1]
+        return sigmoid(self.logit(query, reply))
 
 
 def _read(reader: torch.nn.Module, told: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -79,10 +84,15 @@ def _read(reader: torch.nn.Module, told: torch.Tensor, lengths: torch.Tensor) ->
 
 
 class HeadEngine:
-    """A head at work, in double precision so that what stands beside a text does not show."""
+    """A head at work, in double precision so that what stands beside a text does not show.
 
-    def __init__(self, weights: Path, shape: "Shape", dims: int, features: "Features", device: str) -> None:
-        self.features, self.shape = features, shape
+    If `halved`, vectors of words are rounded to half precision first, as they were in training.
+    """
+
+    def __init__(
+        self, weights: Path, shape: "Shape", dims: int, features: "Features", device: str, *, halved: bool
+    ) -> None:
+        self.features, self.shape, self.halved = features, shape, halved
         self.device = chosen_device(device)
         self.head = Head(shape, dims)
         self.head.load_state_dict(read_weights(weights, self.head))
@@ -119,7 +129,8 @@ class HeadEngine:
         waiting: dict[str, torch.Tensor] = {}
         for place, rows in self.features.rows(texts):
             if len(rows):
-                waiting[texts[place]] = torch.from_numpy(rows.astype(float))
+                read_rows = halves(rows) if self.halved else rows
+                waiting[texts[place]] = torch.from_numpy(read_rows.astype(float))
             if len(waiting) == _AT_ONCE:
                 yield from self._together(waiting, read)
                 waiting = {}

@@ -57,7 +57,7 @@ class Engine:
         self.device = chosen_device(description.device)
         self.dtype = torch_dtype(description.dtype)
         self.words = Words(vocabulary(self.model.folder))
-        self.window = min(description.window or self._limit, self._limit)
+        self.window = description.limit
         self.start = self._start_tokens() if description.start == "bos" else ()
 
     @cached_property
@@ -68,12 +68,6 @@ class Engine:
         side = import_torch_side("_torch_transformers", f"The language model {self.description.model}")
         found: Decoder = side.packable_or_plain(self.model, self.device, self.dtype)
         return found
-
-    @property
-    def _limit(self) -> int:
-        config = self.config.get("text_config") or self.config  # a model of several senses nests that of text
-        sizes = (config.get(name) for name in ("max_position_embeddings", "n_positions"))
-        return next((int(size) for size in sizes if size), 2048)
 
     def _start_tokens(self) -> tuple[int, ...]:
         config = {**(self.config.get("text_config") or {}), **self.config}

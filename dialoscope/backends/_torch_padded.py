@@ -9,7 +9,7 @@ import torch
 from torch.nn import ModuleList
 from transformers import AutoModel, AutoModelForSequenceClassification, PreTrainedModel
 
-from dialoscope.backends._torch_rows import Row
+from dialoscope.backends._reader import Row
 from dialoscope.backends._torch_transformers import Loaded, load, quiet
 from dialoscope.backends.models import Model
 from dialoscope.errors import BackendError

@@ -1,22 +1,15 @@
-"""Texts and pairs of texts as rows of tokens, cut to what a model can read, and rows in batches."""
+"""Rows of tokens in batches."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, pairwise
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-import numpy as np
 import torch
-from tokenizers import Encoding
 
-from dialoscope.backends._tokens import vocabulary
+from dialoscope.backends._reader import Reader, Row
 from dialoscope.backends._torch_device import halving
 from dialoscope.backends.base import Pair
-from dialoscope.errors import BackendError
-from dialoscope.surrogates import without_surrogates
-from dialoscope.tally import Ints
 
 Found = TypeVar("Found")
 
@@ -24,96 +17,6 @@ TEXTS_AT_ONCE = 2048
 """Texts made into tokens together, while those before them are computed."""
 
 LEAST_BUDGET = 64
-
-_UNSAID_LIMIT = 512
-"""Tokens a model reads when neither its configuration nor its tokenizer says how many it can."""
-
-_POSITIONS_AFTER_PADDING = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet"})
-"""Architectures that number positions from the padding token's own number on."""
-
-
-class Row(NamedTuple):
-    """The tokens of a text or pair, special ones included."""
-
-    place: int
-    """Of the text among those asked for."""
-    ids: Ints
-    kinds: Ints
-    """Which text of a pair each token is of, as the tokenizer numbers them."""
-
-
-class Reader:
-    """A tokenizer that knows how much its model can read."""
-
-    def __init__(self, folder: Path, config: Mapping[str, Any], max_tokens: int) -> None:
-        self._tokenizer = vocabulary(folder)
-        own = own_limit(folder, config)
-        special = self._tokenizer.num_special_tokens_to_add(True)
-        if max_tokens and not special < max_tokens <= own:
-            raise BackendError(
-                f"max_tokens is {max_tokens}; it must be above {special} and at most {own} for {folder.name}."
-            )
-        self.limit = max_tokens or own
-
-    def rows(self, texts: Sequence[str | Pair], places: Sequence[int]) -> list[Row]:
-        """The row of each text, the longest first."""
-        readable = [_readable(text) for text in texts]
-        found = zip(places, readable, self._tokenizer.encode_batch_fast(readable), strict=True)
-        rows = [self._row(place, text, encoding) for place, text, encoding in found]
-        return sorted(rows, key=lambda row: -len(row.ids))
-
-    def _row(self, place: int, text: str | tuple[str, str], encoding: Encoding) -> Row:
-        if len(encoding) > self.limit:
-            encoding = self._shortened(text)
-        return Row(place, np.array(encoding.ids, np.int64), np.array(encoding.type_ids, np.int64))
-
-    def _shortened(self, text: str | tuple[str, str]) -> Encoding:
-        """The end of a text goes; of a pair the beginning of the first, and of the second only what must."""
-        if isinstance(text, str):
-            only = self._bare(text)
-            only.truncate(self.limit - self._tokenizer.num_special_tokens_to_add(False))
-            return self._tokenizer.post_process(only)
-        room = self.limit - self._tokenizer.num_special_tokens_to_add(True)
-        first, second = map(self._bare, text)
-        second.truncate(room)
-        first.truncate(room - len(second), direction="left")
-        return self._tokenizer.post_process(first, second)
-
-    def _bare(self, text: str) -> Encoding:
-        return self._tokenizer.encode(text, add_special_tokens=False)
-
-
-def _readable(text: str | Pair) -> str | tuple[str, str]:
-    """As the tokenizer takes it."""
-    if isinstance(text, str):
-        return without_surrogates(text)
-    first, second = map(without_surrogates, text)
-    return first, second
-
-
-def own_limit(folder: Path, config: Mapping[str, Any]) -> int:
-    """The most tokens a model can read, by its positions and by what its tokenizer says."""
-    positions = config.get("max_position_embeddings") or 0
-    if config.get("model_type") in _POSITIONS_AFTER_PADDING:
-        positions -= padding(config) + 1
-    told = _told(folder / "tokenizer_config.json").get("model_max_length")
-    limits = [int(limit) for limit in (positions, told) if limit and 0 < limit < 1e6]
-    return min(limits, default=_UNSAID_LIMIT)
-
-
-def _told(file: Path) -> dict[str, Any]:
-    """What a tokenizer says of itself, if it does."""
-    try:
-        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    except (OSError, ValueError) as damaged:
-        raise BackendError(f"{file} cannot be read: {damaged}") from damaged
-    return found if isinstance(found, dict) else {}
-
-
-def padding(config: Mapping[str, Any]) -> int:
-    """The number of the padding token."""
-    found = config.get("pad_token_id")
-    return 1 if found is None else int(found)
 
 
 class Run(NamedTuple):

@@ -13,7 +13,9 @@ import numpy as np
 from dialoscope.backends.base import Encoder
 from dialoscope.backends.checkpoints import SPEC, WEIGHTS, Trained, check_weights, weights_hash
 from dialoscope.backends.content import content_hash
+from dialoscope.backends.cutting import Cut, cut_by, latest
 from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.backends.kinds import asset_names_of
 from dialoscope.backends.models import configuration
 from dialoscope.backends.naming import described
 from dialoscope.errors import BackendError, MissingExtra
@@ -100,8 +102,9 @@ def texts_of(reply: Example, turns: int) -> tuple[str, tuple[str, ...]]:
 def sides_of(encoder: Encoder, replies: Sequence[Example], turns: int) -> Sides:
     """The vectors of replies, of which each has all that it must; of several references the mean."""
     texts = [texts_of(reply, turns) for reply in replies]
+    said = latest(encoder, [before for before, _ in texts])
     references = [one for _, several in texts for one in several]
-    every = [*(said for said, _ in texts), *(reply.response for reply in replies), *references]
+    every = [*said, *(reply.response for reply in replies), *references]
     numbers = {text: place for place, text in enumerate(dict.fromkeys(every))}
     vectors = encoder.encode(list(numbers)).astype(float)
     rows = vectors[[numbers[text] for text in every]]
@@ -128,7 +131,7 @@ class BilinearRegressor(Trained):
     """How people would rate a reply, foretold by a checkpoint of `dialoscope train adem`."""
 
     name: ClassVar[str] = "bilinear"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     model: str = ""
     encoder: str = field(default="", compare=False, kw_only=True)
@@ -139,6 +142,12 @@ class BilinearRegressor(Trained):
         """A hash of the checkpoint and of the encoder below."""
         read = self._read()
         return sha256(f"{read.files} on {read.encoder.fingerprint}".encode()).hexdigest()
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        encoder = self.encoder or self.trained_with("model")
+        return asset_names_of([encoder_of(encoder)]) if encoder else ()
 
     def rate(self, replies: Sequence[Example]) -> Floats:
         """The rating and the strangeness of each; NaN for one without words, context or reference."""
@@ -152,6 +161,15 @@ class BilinearRegressor(Trained):
                 raise _damaged(read.folder / WEIGHTS, "its sizes are not those of its encoder's vectors")
             found[whole] = np.column_stack([learned.ratings(sides), learned.strangeness(sides)])
         return found
+
+    def cut(self, replies: Sequence[Example]) -> Cut:
+        """Which replies lose the beginning of their context, or the end of themselves or of a reference."""
+        read = self._read()
+        texts = [texts_of(reply, read.turns) for reply in replies]
+        before = cut_by(read.encoder, [said for said, _ in texts])
+        after = cut_by(read.encoder, [reply.response for reply in replies])
+        references = [cut_by(read.encoder, several).end.any() for _, several in texts]
+        return Cut(before.limit, before.end, after.end | np.array(references, bool))
 
     def _read(self) -> "_Read":
         return _read(self)
@@ -180,7 +198,7 @@ def _read(described: BilinearRegressor) -> _Read:
     try:
         turns, trained = int(spec["settings"]["turns"]), str(spec["settings"]["model"])
         fingerprint, weights = str(spec["model"]), str(spec["hash"])
-    except (KeyError, TypeError, ValueError) as wrong:
+    except (KeyError, TypeError, ValueError, OverflowError) as wrong:
         raise _damaged(folder / SPEC, f"{wrong} is lacking or wrong") from wrong
     check_weights(folder, weights, described.hash)
     encoder = encoder_of(described.encoder or trained, described.device)

@@ -9,6 +9,7 @@ from typing import Self
 
 from dialoscope.backends.models import is_folder
 from dialoscope.errors import BackendError
+from dialoscope.files import hash_file
 from dialoscope.printable import printable
 
 SPEC, WEIGHTS = "spec.json", "weights.safetensors"
@@ -35,6 +36,15 @@ class Trained:
         """Where it lies, if it is there."""
         return Path(self.model).expanduser() if is_folder(self.model) else None
 
+    def trained_with(self, setting: str) -> str:
+        """What a setting of the training was; empty where the folder does not say."""
+        if self.folder is None:
+            return ""
+        try:
+            return str(json.loads((self.folder / SPEC).read_text(encoding="utf-8"))["settings"][setting])
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""  # what is wrong with it is told when it is used
+
     @property
     def pinned(self) -> Self:
         """With the hash of the weights that are there now; itself where it has one, or there are none."""
@@ -46,7 +56,7 @@ def weights_hash(files: Iterable[Path]) -> str:
     """What a training notes of the weights that it leaves: a hash of their names and of what they hold."""
     found = sha256()
     for file in sorted(files):
-        found.update(f"{file.name} {sha256(file.read_bytes()).hexdigest()}\n".encode())
+        found.update(f"{file.name} {hash_file(file)}\n".encode())
     return found.hexdigest()
 
 
@@ -54,7 +64,7 @@ def noted_hash(folder: Path) -> str:
     """How the hash begins that a training noted of the weights in a folder; empty where it left none."""
     try:
         return str(json.loads((folder / SPEC).read_text(encoding="utf-8"))["hash"])[:SHOWN]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""  # what is wrong with it is told when it is used
 
 

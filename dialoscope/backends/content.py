@@ -7,10 +7,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 from dialoscope.assets import cache_folder
 from dialoscope.errors import BackendError
+from dialoscope.files import update_hash, write_atomically
 from dialoscope.printable import printable
 
 _NOTED = 2**26
@@ -79,9 +79,7 @@ def _read(files: tuple[_Version, ...]) -> str:
     total = blake2b(digest_size=16)
     for file in files:
         total.update(f"{file.name}\0{file.size}\0".encode("utf-8", "surrogatepass"))
-        with Path(file.path).open("rb") as opened:
-            while block := opened.read(2**20):
-                total.update(block)
+        update_hash(total, Path(file.path))
     return total.hexdigest()
 
 
@@ -96,6 +94,4 @@ def _note(path: Path) -> str:
 
 def _write(path: Path, found: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"unfinished-{uuid4().hex}")
-    beside.write_text(f"{found} {_hash_of(found.encode())}", "ascii")
-    beside.replace(path)
+    write_atomically(path, [f"{found} {_hash_of(found.encode())}".encode("ascii")])

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from dialoscope.backends.base import Pair, TokenVectors, Vectors
+from dialoscope.backends.cutting import Cut
 from dialoscope.backends.language_model import Dtype, import_torch_side
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import fingerprint
+from dialoscope.backends.models import asset_names, fingerprint, found_model
 from dialoscope.errors import BackendError
 from dialoscope.signature import signature
 
 if TYPE_CHECKING:
+    from dialoscope.backends._reader import Reader
     from dialoscope.backends._torch_encoder import EncoderEngine
 
 Pooling = Literal["first", "mean", "max"]
@@ -36,8 +38,9 @@ class Transformer:
     """How precisely it computes. Half precision is much faster on a GPU, and gives other numbers."""
     max_tokens: int = field(default=0, kw_only=True)
     """Tokens that are read of a text or pair, special ones included; 0: as many as the model can. A text that
-    is longer loses its end. Of a pair the first text (the context) loses its beginning, and the second (the
-    reply) loses its end only where it is too long all by itself."""
+    is longer loses its end; of a context, metrics give only the newest part that can be read (`latest`).
+    Of a pair the first text (the context) loses its beginning, and the second (the reply) loses its end only
+    where it is too long all by itself."""
     device: str = field(default="auto", compare=False, kw_only=True)
     budget: int = field(default=0, compare=False, kw_only=True)
     """Tokens computed at once; 0: what suits the device."""
@@ -58,6 +61,23 @@ class Transformer:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer."""
         return fingerprint(self.model, self.revision)
+
+    def cut(self, texts: Sequence[str | Pair]) -> Cut:
+        """Which texts lose what for being longer than the model reads."""
+        return self._reader.cut(texts)
+
+    def latest(self, texts: Sequence[str]) -> list[str]:
+        """The texts, those that are too long without their beginning, where they would lose their end."""
+        return [self._reader.latest(text) for text in texts]
+
+    @property
+    def _reader(self) -> "Reader":
+        return _read(self.model, self.revision, self.max_tokens, self.fingerprint)
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_names(self.model)
 
     @property
     def _identity(self) -> str:
@@ -107,6 +127,15 @@ class TransformerEncoder(Transformer):
     def _engine(self) -> "EncoderEngine":
         anyhow = dataclasses.replace(self, pooling="mean")  # pooling needs no weights of its own
         return _loaded(anyhow, self.device, self.budget, self.fingerprint)
+
+
+@lru_cache(maxsize=4)
+def _read(model: str, revision: str, max_tokens: int, fingerprint: str) -> "Reader":
+    """The tokenizer of a model, loaded once for each content of its folder."""
+    side = import_torch_side("_reader", f"The model {model}")
+    files = found_model(model, revision)
+    reader: Reader = side.Reader(files.folder, files.config, max_tokens)
+    return reader
 
 
 @lru_cache(maxsize=2)

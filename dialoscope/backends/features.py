@@ -63,7 +63,7 @@ class Features:
 
     def halves(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
         """A row for each word or token of each text, in half precision, and kept."""
-        return self._remembered("halves", texts, lambda vectors: vectors.astype(np.float16))
+        return self._remembered("halves", texts, halves)
 
     def rows(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
         """For each text, its place and a row for each of its words or tokens, in the order they are ready."""
@@ -94,6 +94,11 @@ class Features:
         return [
             one.vectors if text.strip() else one.vectors[:0] for one, text in zip(found, texts, strict=True)
         ]
+
+
+def halves(vectors: Vectors) -> NDArray[np.float16]:
+    """Vectors of words as heads that read word by word get them, in training and in use."""
+    return vectors.astype(np.float16)
 
 
 def _are_words(embedding: Encoder | WordVectors) -> "TypeIs[WordVectors]":

@@ -13,7 +13,9 @@ import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Pair, WordVectors
 from dialoscope.backends.checkpoints import SPEC, WEIGHTS, Trained, check_weights, weights_hash
 from dialoscope.backends.content import content_hash
+from dialoscope.backends.cutting import Cut, cut_by, latest
 from dialoscope.backends.features import Features, Pooling, embedding_of
+from dialoscope.backends.kinds import asset_named, asset_names_of
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.backends.models import configuration, is_folder
@@ -30,6 +32,9 @@ Objective = Literal["ranking", "cross-entropy"]
 
 RECIPE = "ruber"
 """The recipe of such checkpoints."""
+WORD_VECTORS = "word vectors"
+"""The entry of a checkpoint that says how vectors of words were rounded in training, if they were."""
+HALF = "half precision"
 VERDICTS = ("wrong", "right")
 """What a reply is judged to be."""
 
@@ -91,7 +96,7 @@ class HeadClassifier(Trained):
     """How probable it is that a reply is right, by a head over an encoder or word vectors."""
 
     name: ClassVar[str] = "head"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     labels: ClassVar[tuple[str, ...]] = VERDICTS
 
     embedding: str = field(default="", compare=False, kw_only=True)
@@ -108,6 +113,13 @@ class HeadClassifier(Trained):
         read = self._read
         return sha256(f"{read.hash} on {read.embedding.fingerprint}".encode()).hexdigest()
 
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        embedding = self.embedding or self.trained_with("embedding")
+        below = asset_names_of([embedding_of(embedding)]) if embedding else ()
+        return (*asset_named(self.model), *below)
+
     def classify(self, pairs: Sequence[Pair]) -> Floats:
         """A row for each pair of what was said, a turn on each line, and a reply: wrong, right.
 
@@ -115,8 +127,7 @@ class HeadClassifier(Trained):
         """
         if not pairs:
             return np.zeros((0, 2))
-        turns = self._read.turns
-        shown = [Pair(_last(said, turns), reply) for said, reply in pairs]
+        shown = self._shown(pairs)
 
         def compute(places: Sequence[int]) -> Iterable[tuple[int, Floats]]:
             said, replies = zip(*(shown[place] for place in places), strict=True)
@@ -126,6 +137,22 @@ class HeadClassifier(Trained):
         identity = f"{signature(self)} {self.fingerprint}"
         keys = [text_key(*pair) for pair in shown]
         return np.stack(remembered(identity, keys, compute, what=f"Judging with {self.model}"))
+
+    def cut(self, pairs: Sequence[Pair]) -> Cut:
+        """Which pairs lose the beginning of what was said, or the end of the reply."""
+        said, replies = ([pair[side] for pair in self._last_turns(pairs)] for side in range(2))
+        before, after = (cut_by(self._read.embedding, texts) for texts in (said, replies))
+        return Cut(before.limit, before.end, after.end)
+
+    def _shown(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """What is read of each pair: the last turns, the oldest of which go where all are too long."""
+        last = self._last_turns(pairs)
+        said = latest(self._read.embedding, [pair.first for pair in last])
+        return [Pair(text, pair.second) for text, pair in zip(said, last, strict=True)]
+
+    def _last_turns(self, pairs: Sequence[Pair]) -> list[Pair]:
+        turns = self._read.turns
+        return [Pair(_last(said, turns), reply) for said, reply in pairs]
 
     @property
     def _read(self) -> "_Read":
@@ -155,6 +182,8 @@ class _Read(NamedTuple):
     """Of its files."""
     weights: str
     """The hash that the training noted of the weights."""
+    halved: bool
+    """Whether vectors of words were rounded to half precision in training; older checkpoints do not say."""
 
 
 def _read(model: str, embedding: str, device: str) -> _Read:
@@ -170,7 +199,7 @@ def _read(model: str, embedding: str, device: str) -> _Read:
         fingerprint, weights, dims = str(spec["model"]), str(spec["hash"]), int(spec["dims"])
     except KeyError as lacking:
         raise BackendError(f"{folder / SPEC} is damaged: {lacking} is lacking.") from lacking
-    except (TypeError, ValueError) as damaged:
+    except (TypeError, ValueError, OverflowError) as damaged:
         raise BackendError(f"{folder / SPEC} is damaged: {damaged}.") from damaged
     found = embedding_of(embedding or trained, device)
     if found.fingerprint != fingerprint:
@@ -179,7 +208,7 @@ def _read(model: str, embedding: str, device: str) -> _Read:
             "longer, the same. Name the place of the right one (`embedding`), or train again."
         )
     files = content_hash((folder / SPEC, folder / WEIGHTS))
-    return _Read(folder, shape, dims, turns, found, files, weights)
+    return _Read(folder, shape, dims, turns, found, files, weights, spec.get(WORD_VECTORS) == HALF)
 
 
 @lru_cache(maxsize=2)
@@ -188,7 +217,9 @@ def _loaded(model: str, embedding: str, device: str, fingerprint: str) -> "HeadE
     read = _read(model, embedding, device)
     side = import_torch_side("_torch_heads", f"The head {model}")
     path = read.folder / WEIGHTS
-    loaded: HeadEngine = side.HeadEngine(path, read.shape, read.dims, Features(read.embedding), device)
+    loaded: HeadEngine = side.HeadEngine(
+        path, read.shape, read.dims, Features(read.embedding), device, halved=read.halved
+    )
     if weights_hash([path]) != read.weights:
         raise BackendError(f"{path} is damaged: these are not the weights that the training left there.")
     return loaded

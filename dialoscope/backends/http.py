@@ -1,6 +1,7 @@
 """A language model behind a server that speaks the OpenAI protocol: OpenAI, vLLM, llama.cpp and others."""
 
 import math
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 
 from dialoscope.backends.base import Continuation, Generation
-from dialoscope.backends.http_client import Client, Refused, Server
+from dialoscope.backends.http_client import Client, Refused, Server, by_index
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
@@ -23,6 +24,8 @@ from dialoscope.tally import Floats
 Api = Literal["completions", "chat"]
 
 _MOST_STOPS = 4
+_ROUNDING = 1e-4
+"""How far above 0 a log-probability may be: rounding a logit below 1,000 to float32 costs up to 2 ** -14."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ class HttpLanguageModel:
         texts: list[str] = []
         while len(texts) < how.samples:
             request = self._request(prompt, how, how.samples - len(texts), how.seed + len(texts))
-            choices = _choices(self.url, client.post(self._path, request))
+            answer = client.post(self._path, request)
+            choices = _choices(self.url, answer, how.samples - len(texts))
             texts += [how.ended(self._text(choice)) for choice in choices]
         return texts[: how.samples]
 
@@ -177,16 +181,19 @@ class HttpLanguageModel:
         if not texts:
             return
         with self._client() as client:
-            way, values = self._way(client, texts[0])
+            way, values = self._way(client, texts)
             yield 0, values
-            for number, values in client.each(lambda text: self._score(client, text, way), texts[1:]):
-                yield number + 1, values
+            numbers = range(1, len(texts))
+            for _, (number, values) in client.each(
+                lambda number: (number, self._score(client, texts, number, way)), numbers
+            ):
+                yield number, values
 
-    def _way(self, client: Client, text: Continuation) -> "tuple[_Way, Floats]":
+    def _way(self, client: Client, texts: list[Continuation]) -> "tuple[_Way, Floats]":
         problems: list[str] = []
         for way in _WAYS:
             try:
-                return way, self._score(client, text, way, is_trial=True)
+                return way, self._score(client, texts, 0, way, is_trial=True)
             except (Refused, _Lacking) as problem:
                 problems.append(str(problem))
         raise BackendError(
@@ -194,21 +201,39 @@ class HttpLanguageModel:
             f"It was asked in {len(_WAYS)} ways; its first answer: {problems[0]}"
         )
 
-    def _score(self, client: Client, text: Continuation, way: "_Way", *, is_trial: bool = False) -> Floats:
+    def _score(
+        self, client: Client, texts: list[Continuation], number: int, way: "_Way", *, is_trial: bool = False
+    ) -> Floats:
+        text = texts[number]
         whole = text.prefix + text.text
         request = {"model": self.model, "prompt": whole, "temperature": 0, **way.settings}
         answer = client.post("/completions", request, is_trial=is_trial)
-        (choice, *_) = _choices(self.url, answer)
-        tokens = _echoed(choice, answer, whole) if way.is_echo else _of_prompt(choice)
-        begin = _begin(tokens, text)
-        if begin is None:
-            return np.array([math.nan])
-        values = [token.value for token in tokens[begin:]]
-        if begin == 0 and values[0] is None:
-            values = values[1:]
-        if any(value is None or math.isnan(value) for value in values):
-            raise _Lacking("some tokens have no log-probability")
-        return np.array(values, float)
+        (choice,) = _choices(self.url, answer, 1)
+        try:
+            tokens = _echoed(choice, answer, whole) if way.is_echo else _of_prompt(choice)
+            return _values(tokens, text)
+        except BackendError as problem:
+            which = f"request {number + 1:,} of {len(texts):,}"
+            raise type(problem)(f"{self.url}: {which}: {problem}.") from None
+
+
+def _values(tokens: "list[_Token]", text: Continuation) -> Floats:
+    """The log-probabilities of the tokens of the text, NaN where it cannot be told which these are."""
+    begin = _begin(tokens, text)
+    if begin is None:
+        return np.array([math.nan])
+    if begin == 0 and tokens[0].value is None:
+        begin = 1
+    values = [math.nan if token.value is None else token.value for token in tokens[begin:]]
+    if any(map(math.isnan, values)):
+        raise _Lacking("some tokens have no log-probability")
+    for number, value in enumerate(values, begin + 1):
+        if not -math.inf < value <= _ROUNDING:
+            raise BackendError(
+                f"the log-probability of token {number:,} of {len(tokens):,} is {value:g}; no probability "
+                "has it, since it must be finite and not above 0. Name another server, or another model on it"
+            )
+    return np.array([min(value, 0.0) for value in values], float)
 
 
 class _Lacking(BackendError):
@@ -229,6 +254,10 @@ _WAYS = (
 )
 
 
+_BYTES = re.compile(r"<0x[0-9A-Fa-f]{2}>|bytes:")
+"""How some servers show parts of characters."""
+
+
 class _Token(NamedTuple):
     text: str
     value: float | None
@@ -236,11 +265,14 @@ class _Token(NamedTuple):
     """Where the server says that it begins."""
 
 
-def _choices(url: str, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _choices(url: str, answer: Mapping[str, Any], asked: int) -> list[Mapping[str, Any]]:
     choices = answer.get("choices")
     if not (isinstance(choices, list) and choices and all(isinstance(choice, dict) for choice in choices)):
         raise BackendError(f"{url}: its answer holds no choices; is this the address of a model?")
-    return choices
+    try:
+        return by_index(choices, asked)
+    except BackendError as error:
+        raise BackendError(f"{url}: {error}") from None
 
 
 def _echoed(choice: Mapping[str, Any], answer: Mapping[str, Any], whole: str) -> list[_Token]:
@@ -286,7 +318,17 @@ def _of_prompt(choice: Mapping[str, Any]) -> list[_Token]:
 def _token(text: object, value: object, offset: object) -> _Token:
     if not isinstance(text, str) or isinstance(value, bool) or not isinstance(value, int | float | None):
         raise _Lacking("the answer holds log-probabilities in a form that is not known")
-    return _Token(text, None if value is None else float(value), offset if isinstance(offset, int) else None)
+    if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+        offset = None
+    return _Token(text, None if value is None else _float(value), offset)
+
+
+def _float(value: float) -> float:
+    """A number of JSON, infinite where it is beyond what a double holds, as JSON's own are."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _begin(tokens: list[_Token], text: Continuation) -> int | None:
@@ -297,12 +339,36 @@ def _begin(tokens: list[_Token], text: Continuation) -> int | None:
     the tokens. None where nothing fits.
     """
     whole, border = text.prefix + text.text, len(text.prefix)
+    if not tokens or _is_of_another([token.text for token in tokens], whole, border):
+        return None
     for spelled in ([token.text for token in tokens], [_plain(token.text) for token in tokens]):
         for find in (_forward, _backward):
             found = find(spelled, whole, border)
             if found is not None:
                 return found
     return _by_offset(tokens, whole, border)
+
+
+def _is_of_another(spelled: list[str], whole: str, border: int) -> bool:
+    """Whether the tokens spell nothing, or the text, but end before it does or go on after it.
+
+    Spaces do not count. Where all is text, tokens need not say where it begins.
+    """
+    joined, wanted = _squeezed(_plain("".join(spelled))), _squeezed(whole)
+    if not joined or joined == wanted or _BYTES.search(joined):
+        return not joined and border > 0
+    missing = wanted.removeprefix(joined) if wanted.startswith(joined) else ""
+    return joined.startswith(wanted) or any(character.isascii() for character in missing)
+
+
+def _differs(joined: str, whole: str) -> bool:
+    """Whether tokens spell another text with no excuse: all of it is ASCII, and no token stands for bytes."""
+    is_plain = joined.isascii() and whole.isascii() and not _BYTES.search(joined)
+    return is_plain and _squeezed(joined) != _squeezed(whole)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split()).casefold()
 
 
 def _plain(token: str) -> str:
@@ -314,18 +380,23 @@ def _forward(spelled: list[str], whole: str, border: int) -> int | None:
     starts = [0, *accumulate(map(len, spelled))]
     first = _last_up_to(starts[:-1], border)
     sure = first if starts[first] == border else first + 1  # a token across the border must be right too
-    return first if whole.startswith("".join(spelled[:sure])) and starts[-1] > border else None
+    is_right = whole.startswith("".join(spelled[:sure])) and starts[-1] > border
+    return first if is_right and not (border and _differs("".join(spelled), whole)) else None
 
 
 def _backward(spelled: list[str], whole: str, border: int) -> int | None:
     starts = [len(whole) - rest for rest in accumulate(map(len, reversed(spelled)))][::-1]
     first = _last_up_to(starts, border)
+    if starts[first] > border and spelled[first] and "\ufffd" not in spelled[first]:
+        return None  # where the text begins there is no token
     return first if whole.endswith("".join(spelled[max(first, 1) :])) else None
 
 
 def _by_offset(tokens: list[_Token], whole: str, border: int) -> int | None:
     starts = [token.offset for token in tokens if token.offset is not None]
     if len(starts) < len(tokens) or starts != sorted(starts):
+        return None
+    if starts[-1] > len(whole):
         return None
     first = _last_up_to(starts, border)
     fits = (

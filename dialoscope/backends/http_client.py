@@ -1,6 +1,7 @@
 """Requests to a server that speaks JSON: patient with one that is busy, brief about one that says no.
 
-Nothing of what is sent is ever shown, neither key nor text; of what the server says, its message alone.
+Nothing of what is sent is ever shown, neither key nor text; of what the server says, its message alone,
+without the key should it repeat that.
 """
 
 import http.client
@@ -8,6 +9,7 @@ import json
 import os
 import random
 import re
+import selectors
 import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,9 +25,11 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from dialoscope.data.cells import kind
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.progress import notice
+from dialoscope.redaction import BLANK, redact
 
 _LARGEST_ANSWER = 2**26
 _LONGEST_MESSAGE = 300
@@ -88,6 +92,11 @@ class Server:
                 "of your own, name the variable with its key as key_variable, or '' to send none."
             )
         return key
+
+    def redact(self, text: str) -> str:
+        """What the server says, for an error: without the header with the key, and without a long key."""
+        key = self.key()
+        return redact(text.replace(f"Bearer {key}", f"Bearer {BLANK}"), [key]) if key else text
 
     def _is_open(self) -> bool:
         """Whether others on the way could read along."""
@@ -191,12 +200,13 @@ class Client:
     def _once(self, path: str, body: bytes, is_trial: bool) -> dict[str, Any]:
         answer = self._sent(path, body)
         where = f"{self._server.url}{path}"
-        said = f"{answer.status} {printable(answer.reason)}{self._message(answer.body)}"
+        message = self._shown(_message(answer.body))
+        said = f"{answer.status} {self._shown(answer.reason)}{f': {message}' if message else ''}"
         is_refused = answer.status == 501 or (is_trial and answer.status == 500)
         if answer.status in _WORTH_ANOTHER_TRY or (answer.status >= 500 and not is_refused):
             raise _Again(said, _seconds(answer.headers.get("Retry-After", "")))
         if 300 <= answer.status < 400:
-            target = printable(answer.headers.get("Location", "somewhere else")[:_LONGEST_MESSAGE])
+            target = self._shown(answer.headers.get("Location", "")) or "somewhere else"
             raise Refused(f"{where} redirects to {target}. Name that address, if you trust it.")
         if answer.status == 401 and not self._server.key():
             raise Refused(
@@ -218,7 +228,7 @@ class Client:
             if isinstance(error, ssl.SSLCertVerificationError):
                 message = f"{self._server.url}: its certificate is not to be trusted: {error.verify_message}"
                 raise BackendError(message) from error
-            raise _Again(_reason(error, self._server.timeout)) from error
+            raise _Again(self._reason(error)) from error
 
     def _exchange(self, path: str, body: bytes) -> _Answer:
         connection = self._connection()
@@ -227,8 +237,8 @@ class Client:
             target = f"http://{self._server.parts.netloc}{target}"
         with self._in_time(connection):
             connection.request("POST", target, body, self._headers)
-            response = connection.getresponse()
-            content = response.read(_LARGEST_ANSWER + 1)
+            with connection.getresponse() as response:
+                content = response.read(_LARGEST_ANSWER + 1)
         if len(content) > _LARGEST_ANSWER:
             self._drop()
             raise Refused(f"{self._server.url}{path}: its answer is larger than {_LARGEST_ANSWER:,} bytes.")
@@ -264,6 +274,8 @@ class Client:
 
     def _connection(self) -> http.client.HTTPConnection:
         found: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if found is not None and _has_unread(found.sock):
+            found.close()  # what comes before it is asked answers nothing; it connects anew by itself
         if found is None:
             found = self._local.connection = self._connected()
             self._connections.append(found)
@@ -280,20 +292,63 @@ class Client:
         proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
         by = _split(proxy if "//" in proxy else f"//{proxy}") if proxy else parts
         self._local.is_by_proxy = bool(proxy) and parts.scheme == "http"
+        connection: http.client.HTTPConnection
         if parts.scheme == "http":
-            return http.client.HTTPConnection(by.hostname or "", by.port, timeout=timeout)
-        trusted = ssl.create_default_context()
-        connection = http.client.HTTPSConnection(by.hostname or "", by.port, timeout=timeout, context=trusted)
-        if proxy:
+            connection = http.client.HTTPConnection(by.hostname or "", by.port, timeout=timeout)
+        else:
+            trusted = ssl.create_default_context()
+            connection = http.client.HTTPSConnection(
+                by.hostname or "", by.port, timeout=timeout, context=trusted
+            )
+        connection.response_class = _Response
+        if proxy and parts.scheme == "https":
             connection.set_tunnel(host, parts.port or 443)
         return connection
 
-    def _message(self, body: bytes) -> str:
-        """What the server says about an error, without the key should it repeat that."""
-        key = self._server.key()
-        text = " ".join(_message(body).split())
-        text = text.replace(key, "…") if key else text
-        return f": {printable(text[:_LONGEST_MESSAGE])}" if text else ""
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no answer within {self._server.timeout:g} seconds"
+        return f"cannot be reached: {self._shown(str(error)) or type(error).__name__}"
+
+    def _shown(self, text: str) -> str:
+        """What the server says, on one line, safe to show, and not too much of it."""
+        return printable(" ".join(self._server.redact(text).split())[:_LONGEST_MESSAGE])
+
+
+class _Response(http.client.HTTPResponse):
+    """An answer; a chunk of negative size, which would be read without end, is none."""
+
+    def _read_next_chunk_size(self) -> int:
+        size: int = super()._read_next_chunk_size()  # type: ignore[misc]
+        if size < 0:
+            raise ValueError("a chunk of negative size")
+        return size
+
+
+def by_index(choices: Sequence[Mapping[str, Any]], asked: int) -> list[Mapping[str, Any]]:
+    """The choices in the order of their indices; where one was asked for, its index may be missing."""
+    if len(choices) > asked:
+        raise BackendError(f"its answer holds {len(choices):,} choices, more than the {asked} asked for.")
+    indices = [choice.get("index") for choice in choices]
+    if asked == 1 and indices == [None]:
+        return list(choices)
+    for index in indices:
+        if type(index) is not int or not 0 <= index < asked:
+            shown = f"{index}"[:20] if type(index) is int else "missing" if index is None else kind(index)
+            due = "0" if asked == 1 else f"one of 0 to {asked - 1}"
+            raise BackendError(f"its answer holds a choice whose index is {shown} where {due} is due.")
+    if len(set(indices)) < len(indices):
+        raise BackendError("its answer holds several choices with the same index.")
+    return sorted(choices, key=lambda choice: choice["index"])
+
+
+def _has_unread(line: socket.socket | None) -> bool:
+    """Whether something came in, or the other side hung up, when nothing was awaited."""
+    if line is None or line.fileno() < 0:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(line, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _hang_up(line: socket.socket | None) -> None:
@@ -329,19 +384,13 @@ def _object(where: str, body: bytes) -> dict[str, Any]:
     return content
 
 
-def _reason(error: Exception, timeout: float) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {timeout:g} seconds"
-    return f"cannot be reached: {printable(str(error)) or type(error).__name__}"
-
-
 def _seconds(text: str) -> float:
     """What Retry-After says: seconds, or a time."""
     if text.strip().isdecimal():
         return float(text)
     try:
         when = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year of twenty digits, or a time zone
         return 0.0
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, when.timestamp() - datetime.now(UTC).timestamp())

@@ -1,4 +1,7 @@
-"""Which assets a backend can use, asked before one is fetched in vain."""
+"""Which assets a backend can use, asked before one is fetched in vain, and which it does use."""
+
+from collections.abc import Iterable
+from pathlib import Path
 
 from dialoscope.assets import ASSETS
 from dialoscope.errors import BackendError
@@ -17,3 +20,13 @@ def check_kind(name: str, what: str, *kinds: str) -> str:
             f"These can be used: {', '.join(assets_of_kind(*kinds))}."
         )
     return name
+
+
+def asset_names_of(things: Iterable[object]) -> tuple[str, ...]:
+    """The names of the assets that backends, or what is made of them, use; those of others have none."""
+    return tuple(dict.fromkeys(name for thing in things for name in getattr(thing, "asset_names", ())))
+
+
+def asset_named(name: str) -> tuple[str, ...]:
+    """The name, where it is that of an asset: a file or folder of that name comes first."""
+    return (name,) if name in ASSETS and not Path(name).exists() else ()

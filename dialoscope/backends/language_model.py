@@ -6,14 +6,18 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
+import numpy as np
+
 from dialoscope.backends.base import Continuation, Generation
+from dialoscope.backends.cutting import Cut, may_exceed
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import fingerprint
+from dialoscope.backends.models import asset_names, fingerprint, found_model
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.signature import signature
 from dialoscope.tally import Floats
 
 if TYPE_CHECKING:
+    from dialoscope.backends._tokens import Words
     from dialoscope.backends._torch_lm import Engine
 
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -65,8 +69,39 @@ class TransformerLanguageModel:
         """A hash of weights, configuration and tokenizer."""
         return fingerprint(self.model, self.revision)
 
+    @property
+    def limit(self) -> int:
+        """The most tokens that are seen at once: the window, or as many as the model was made for."""
+        config = found_model(self.model, self.revision).config
+        config = config.get("text_config") or config  # a model of several senses nests that of text
+        sizes = (config.get(name) for name in ("max_position_embeddings", "n_positions"))
+        own = next((int(size) for size in sizes if size), 2048)
+        if self.window > own:
+            raise BackendError(
+                f"window is {self.window}; it must be at most {own} for {self.model}, or 0 for all of that."
+            )
+        return self.window or own
+
+    def cut(self, texts: Sequence[Continuation]) -> Cut:
+        """Which texts are read without all that precedes them."""
+        beginning, end = np.zeros((2, len(texts)), bool)
+        room = self.limit - (self.start == "bos")
+        long = [place for place, text in enumerate(texts) if may_exceed("".join(text), room)]
+        tokens = self._words.numbered(
+            [texts[place].prefix for place in long], [texts[place].text for place in long]
+        )
+        for place, (prefix, text) in zip(long, tokens, strict=True):
+            beginning[place] = len(prefix) + len(text) > room
+        return Cut(self.limit, beginning, end)
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_names(self.model)
+
     def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
         """The natural logarithm of each token's probability, for each text given its prefix."""
+        _ = self.limit  # a window that is too wide is refused also where all is in the score cache
         found = remembered(
             f"{signature(self)} {self.fingerprint}",
             [text_key(*text) for text in texts],
@@ -80,8 +115,20 @@ class TransformerLanguageModel:
         return self._engine.generate(prompts, how)
 
     @property
+    def _words(self) -> "Words":
+        return _vocabulary(self.model, self.revision, self.fingerprint)
+
+    @property
     def _engine(self) -> "Engine":
         return _loaded(self, self.device, self.budget, self.fingerprint)
+
+
+@lru_cache(maxsize=4)
+def _vocabulary(model: str, revision: str, fingerprint: str) -> "Words":
+    """The tokenizer of a model, loaded once for each content of its folder."""
+    side = import_torch_side("_tokens", f"The language model {model}")
+    words: Words = side.Words(side.vocabulary(found_model(model, revision).folder))
+    return words
 
 
 @lru_cache(maxsize=2)

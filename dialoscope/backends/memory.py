@@ -435,7 +435,8 @@ class _File:
             day, part = _oldest(self._base.execute(days).fetchall(), share)
             # Keys are hashes, so those below a bound are a fair sample: a part of the last day goes.
             bound = int(part * 0xFFFF).to_bytes(2, "big")
-            self._base.execute("DELETE FROM score WHERE used < ?1 OR used = ?1 AND key < ?2", (day, bound))
+            below = "DELETE FROM score WHERE used < :day OR used = :day AND key < :bound"
+            self._base.execute(below, {"day": day, "bound": bound})
         self._shrink()
 
     def _shrink(self) -> None:

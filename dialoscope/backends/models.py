@@ -99,6 +99,15 @@ def fingerprint(model: str, revision: str = "main") -> str:
     return _joined(own, fingerprint(base_name(folder), base_revision(folder)))
 
 
+def asset_names(model: str) -> tuple[str, ...]:
+    """The asset that a model is, or was trained on top of; nothing is fetched."""
+    if not is_folder(model):
+        return (model,) if model in assets.ASSETS else ()
+    folder = Path(model).expanduser()
+    base = base_name(folder) if (folder / ADAPTER).is_file() else ""
+    return (base,) if base in assets.ASSETS and not is_folder(base) else ()
+
+
 def _joined(adapter: str, base: str) -> str:
     return sha256(f"{adapter} on {base}".encode()).hexdigest()
 
@@ -108,7 +117,7 @@ def configuration(folder: Path, name: str = "config.json") -> dict[str, Any]:
     path = folder / name
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as damaged:
+    except (OSError, ValueError, RecursionError) as damaged:
         raise BackendError(f"{path} cannot be read: {damaged}") from damaged
     if not isinstance(found, dict):
         raise BackendError(f"{path} cannot be read: it holds no settings.")

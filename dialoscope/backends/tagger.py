@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import dialoscope.assets as assets
 from dialoscope.backends.base import Word
 from dialoscope.backends.content import content_hash
-from dialoscope.backends.kinds import assets_of_kind, check_kind
+from dialoscope.backends.kinds import asset_named, assets_of_kind, check_kind
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable
 from dialoscope.surrogates import without_surrogates
@@ -49,6 +49,11 @@ class SpacyTagger:
             _check_known(self.model)
             return assets.fingerprint(self.model)
         return content_hash(sorted(path for path in folder.rglob("*") if path.is_file()))
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_named(self.model)
 
     def tag(self, texts: Sequence[str]) -> list[list[Word]]:
         """The words of each text; white space is none."""

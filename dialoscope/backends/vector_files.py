@@ -7,8 +7,11 @@ Files are read from beginning to end, a little at a time, so that no number in a
 import gzip
 import json
 import re
+import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
@@ -98,11 +101,17 @@ class Matrix(NamedTuple):
     vectors: NDArray[np.floating[Any]]  # (words, dims)
 
 
+_NO_MATRIX = (ValueError, TypeError, OverflowError, OSError, EOFError, MemoryError, SyntaxError, TokenError)
+"""What numpy raises for a damaged file, the header of which is an expression of Python."""
+
+
 def read_matrix(files: Files) -> Matrix:
     """A matrix in npy and its vocabulary."""
     try:
-        vectors = np.load(files.vectors, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of how headers were written once
+            vectors = np.load(files.vectors, mmap_mode="r", allow_pickle=False)
+    except _NO_MATRIX as error:
         raise BackendError(f"{files.vectors}: no matrix of numbers can be read from it: {error}") from error
     if vectors.ndim != 2 or vectors.dtype.kind != "f" or not vectors.shape[1]:
         raise BackendError(
@@ -172,7 +181,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
     try:
         with _opened(path) as stream:
             yield from _read(path, stream)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise BackendError(f"{path}: cannot be read: {error}") from error
 
 

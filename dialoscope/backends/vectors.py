@@ -1,8 +1,6 @@
 """Static word vectors from files in any of the usual formats."""
 
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,18 +8,17 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
 import dialoscope.assets as assets
-from dialoscope.assets.lock import lock
 from dialoscope.backends.base import Vectors
 from dialoscope.backends.content import content_hash
-from dialoscope.backends.kinds import assets_of_kind, check_kind
+from dialoscope.backends.kinds import asset_named, assets_of_kind, check_kind
 from dialoscope.backends.vector_files import Files, files_of, read_blocks, read_matrix
 from dialoscope.errors import BackendError
+from dialoscope.files import lock, stage
 from dialoscope.printable import printable
 from dialoscope.progress import notice
 from dialoscope.tally import Ints
@@ -60,6 +57,11 @@ class StaticVectors:
     def fingerprint(self) -> str:
         """A hash of the files, words and numbers."""
         return _source(self.model).fingerprint
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_named(self.model)
 
     @property
     def dims(self) -> int:
@@ -217,26 +219,16 @@ def _opened(folder: Path, files: Files) -> _Table:
 
 def _prepare(folder: Path, files: Files) -> None:
     """Beside its place first, so that it is there whole or not at all."""
-    beside = folder.with_name(f"unfinished-{uuid4().hex}")
-    beside.mkdir(parents=True)
-    try:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with stage(folder) as staging:
+        beside = staging.new
+        beside.mkdir()
         words, dims = _matrix_words(files) if files.vocabulary else _copied_words(beside, files)
         if not words:
             raise BackendError(f"{files.vectors} holds no words.")
         _write_index(beside, words)
         (beside / "about.json").write_text(json.dumps({"words": len(words), "dims": dims}))
-        _put_on_disk(beside)
-        shutil.rmtree(folder, ignore_errors=True)  # what did not fit
-        beside.rename(folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _put_on_disk(folder: Path) -> None:
-    """Else a power cut could leave files of the right sizes with nothing in them."""
-    for path in folder.iterdir():
-        with path.open("rb+") as file:
-            os.fsync(file.fileno())
+        staging.place(folder, replace=True)  # what did not fit is replaced
 
 
 def _matrix_words(files: Files) -> tuple[list[bytes], int]:

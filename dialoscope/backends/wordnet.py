@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.assets import locate
 from dialoscope.backends.content import content_hash
-from dialoscope.backends.kinds import check_kind
+from dialoscope.backends.kinds import asset_named, check_kind
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 
@@ -73,6 +73,11 @@ class WordNet:
         if now != _opened(self.model):
             _opened.cache_clear()
         return now.fingerprint
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_named(self.model)
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings of a word in any of its forms, in WordNet's order, which puts common ones first."""

@@ -28,7 +28,11 @@ from dialoscope.cli.trust import trust
 from dialoscope.cli.verify import verify
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
+from dialoscope.progress import notice
 
+_INTERRUPTED = 128 + signal.SIGINT
+_END_SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
+"""Those after which workers are stopped and work folders removed."""
 _FULL_OR_CLOSED = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 app = typer.Typer(
@@ -81,9 +85,9 @@ def _options(
 
 def main() -> None:
     """Run the command line; what a user can put right is told without a traceback."""
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # an orderly end: workers stop, work folders vanish
+    for number in _END_SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:  # not where it is ignored, as after nohup
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal need not know every character
@@ -93,6 +97,19 @@ def main() -> None:
         _end(str(error))
     except OSError as error:
         _end(_told(error))
+    except (KeyboardInterrupt, SystemExit) as stop:  # typer makes the second of the first
+        if isinstance(stop, SystemExit) and stop.code != _INTERRUPTED:
+            raise
+        if not _is_explained(stop):
+            notice("Interrupted.")
+        sys.exit(_INTERRUPTED)
+
+
+def _is_explained(error: BaseException | None) -> bool:
+    """Whether an interrupt has a note: what was interrupted has then said what becomes of its work."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return bool(getattr(error, "__notes__", ()))
 
 
 def _told(error: OSError) -> str:

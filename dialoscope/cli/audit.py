@@ -13,6 +13,7 @@ from dialoscope.cli.options import (
     Draws,
     Files,
     Format,
+    Licence,
     Map,
     OnError,
     RepliesOf,
@@ -64,6 +65,7 @@ def audit(
     on_error: OnError = "stop",
     lacking: Lacking = None,
     real: Real = None,
+    licence: Licence = None,
     seed: Seed = 0,
     confidence: Confidence = 0.95,
     draws: Draws = 1000,
@@ -79,7 +81,7 @@ def audit(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named = options.metrics(metric, suite)
+    named = options.metrics(metric, suite, licence)
     chosen: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
     source = options.source(
         files,
@@ -97,6 +99,7 @@ def audit(
             against=against,
             lacking=lacking,
             real=real,
+            licence=licence,
             seed=seed,
             confidence=confidence,
             draws=draws,

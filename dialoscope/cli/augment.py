@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import Files, Format, Map, OnError, Separator, Speaker
+from dialoscope.cli.options import Files, Format, Licence, Map, OnError, Separator, Speaker
 
 Method = Annotated[
     str,
@@ -69,6 +69,7 @@ def augment(
     lm: LanguageModel = None,
     sample: Sample = False,
     seed: Seed = 0,
+    licence: Licence = None,
     map: Map = [],
     separator: Separator = None,
     speaker: Speaker = None,
@@ -105,6 +106,7 @@ def augment(
         seed=seed,
         system=system,
         full=full,
+        licence=licence,
     )
     if output is None and made.rows:
         screen.show(made.jsonl().removesuffix("\n"))

@@ -20,4 +20,8 @@ def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
         known = trust.of(one)
         return {"told": known.told, **known.numbers}
 
-    screen.show(catalogue(trust=trusted).printed(options.form(json=json, csv=False, markdown=markdown)))
+    form = options.form(json=json, csv=False, markdown=markdown)
+    listed = catalogue(trust=trusted)
+    screen.show(listed.printed(form))
+    if form != "text":  # the text has them
+        screen.warn(listed.broken)

@@ -112,6 +112,13 @@ Plot = Annotated[
 SeedOfRun = Annotated[
     int | None, typer.Option("--seed", min=0, help="For the draws; the run's own if not named.")
 ]
+Licence = Annotated[
+    str | None,
+    typer.Option(
+        metavar="any|permissive",
+        help="Models to use: any, or only those under permissive licences; DIALOSCOPE_LICENCE if not named.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
@@ -164,11 +171,15 @@ def scores(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Score, ...] | 
     return dialoscope.read_scores(*files, columns=columns(map_of)) if files else None
 
 
-def metrics(names: Sequence[str], suites: Sequence[str]) -> "list[Metric[Any] | str] | None":
+def metrics(
+    names: Sequence[str], suites: Sequence[str], licence: str | None
+) -> "list[Metric[Any] | str] | None":
     """The metrics that are named, one by one or as suites; nothing where none is."""
     import dialoscope
+    from dialoscope.assets.licences import read_choice
 
-    return [*names, *(one for name in suites for one in dialoscope.suite(name))] or None
+    choice = read_choice(licence)
+    return [*names, *(one for name in suites for one in dialoscope.suite(name, licence=choice))] or None
 
 
 def form(*, json: bool, csv: bool, markdown: bool) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import Files, Format, Map, OnError, Separator
+from dialoscope.cli.options import Files, Format, Licence, Map, OnError, Separator
 
 Named = Annotated[
     str,
@@ -46,6 +46,7 @@ def respond(
     workers: Workers = None,
     name: Name = None,
     overwrite: Overwrite = False,
+    licence: Licence = None,
     map: Map = [],
     separator: Separator = None,
     speaker: Speaker = None,
@@ -72,6 +73,7 @@ def respond(
         workers=workers,
         name=name,
         overwrite=overwrite,
+        licence=licence,
     )
     if output == "-":
         screen.show("\n".join(found.lines()))

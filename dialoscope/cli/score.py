@@ -1,10 +1,11 @@
 """The verb `score`."""
 
+import signal
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +18,7 @@ from dialoscope.cli.options import (
     Draws,
     Files,
     Format,
+    Licence,
     Map,
     OnError,
     RepliesOf,
@@ -28,6 +30,7 @@ from dialoscope.cli.options import (
     System,
     WithTrust,
 )
+from dialoscope.errors import DialoscopeError
 from dialoscope.progress import bar
 
 MetricNames = Annotated[
@@ -88,6 +91,7 @@ def score(
     lacking: Lacking = None,
     scale: Scale = [],
     real: Real = None,
+    licence: Licence = None,
     like: Like = None,
     seed: Seed = 0,
     workers: Workers = 1,
@@ -107,7 +111,7 @@ def score(
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named = options.metrics(metric, suite)
+    named = options.metrics(metric, suite, licence)
     source = options.source(
         files,
         replies,
@@ -126,6 +130,7 @@ def score(
             lacking=lacking or ("leave-out" if suite and not metric else None),
             scales=options.scales(scale),
             real=real,
+            licence=licence,
             like=like,
             seed=seed,
             progress=progress,
@@ -137,10 +142,36 @@ def score(
         significance=significance,
         trust=dialoscope.trust() if trust else None,
     )
-    screen.show_table(table, form, signatures=signatures)
+    screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
     if output is not None:  # last, so that a disk that fails does not take the table with it
         result.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")
+
+
+@contextmanager
+def _signals_deferred() -> Iterator[None]:
+    """Hold signals back until the end of the block; processes started in it never get those of a terminal.
+
+    An exception out of a handler would leave a worker behind that is half started, and that nobody stops.
+    """
+    held: list[int] = []
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    before = {number: signal.getsignal(number) for name in names if (number := getattr(signal, name, None))}
+    before = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, lambda number, _: held.append(number))
+    blocking = hasattr(signal, "pthread_sigmask")
+    if blocking:  # processes inherit this; the handlers above are for signals that another thread gets
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        if blocking:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in held[:1]:
+            signal.raise_signal(number)
 
 
 @contextmanager
@@ -149,11 +180,28 @@ def _pool(workers: int) -> Iterator[Executor | None]:
         yield None
         return
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
+    class Pool(ProcessPoolExecutor):
+        """Workers that Ctrl-C does not reach, though a terminal sends it to them, too."""
+
+        def submit(self, *arguments: Any, **options: Any) -> Future[Any]:  # noqa: ANN401
+            try:
+                with _signals_deferred():  # workers are started in here
+                    return super().submit(*arguments, **options)
+            except BrokenPipeError as error:  # to a worker that ended while it was started
+                raise BrokenProcessPool from error
+
     # Spawned, not forked: a progress bar has threads, and threads do not survive a fork.
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    with _signals_deferred():  # a process of multiprocessing's own is started in here
+        pool = Pool(workers, mp_context=get_context("spawn"))
     try:
         yield pool
+    except BrokenProcessPool:
+        raise DialoscopeError(
+            "A worker ended before its work was done: it was killed, perhaps for want of memory. "
+            "Try fewer workers: --workers 1."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)

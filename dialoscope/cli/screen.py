@@ -2,7 +2,7 @@
 
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dialoscope.printable import listed_in_markdown
@@ -24,8 +24,11 @@ def show(text: str) -> None:
         sys.stdout.flush()
 
 
-def show_table(table: "Table", form: str, *, signatures: bool) -> None:
-    """A table in the form asked for; what a reader must know goes with it, but not into what is piped on."""
+def show_table(table: "Table", form: str, *, signatures: bool, sources: Sequence[str] = ()) -> None:
+    """A table in the form asked for; what a reader must know goes with it, but not into what is piped on.
+
+    `sources` are lines about what the numbers were made with, shown after the signatures.
+    """
     width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
     forms = {
         "text": lambda: table.text(width),
@@ -36,7 +39,7 @@ def show_table(table: "Table", form: str, *, signatures: bool) -> None:
     show(forms[form]())
     if form in ("text", "markdown"):
         show("")
-        notes = table.notes() + (table.signatures() if signatures else [])
+        notes = table.notes() + ([*table.signatures(), *sources] if signatures else [])
         show("\n".join(notes if form == "text" else listed_in_markdown(notes)))
 
 

@@ -53,7 +53,7 @@ def show(
     known = dialoscope.trust() if trust else None
     table = result.table(confidence=confidence, draws=draws, significance=significance, trust=known)
     screen.warn(result.provenance.notices())
-    screen.show_table(table, form, signatures=signatures)
+    screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
 
 
 def _show_reasons(result: "Result", metric: str, form: str) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import RepliesOf, Run
+from dialoscope.cli.options import Licence, RepliesOf, Run
 from dialoscope.progress import bar
 
 
@@ -19,12 +19,15 @@ def verify(
     real: Annotated[
         Path | None, typer.Option(help="Where the corpus is now that the run was compared with.")
     ] = None,
+    licence: Licence = None,
 ) -> None:
     """Score the data of a run again and say whether its numbers still hold."""
     import dialoscope
 
     with bar("Verifying", None) as progress:
-        found = dialoscope.verify(run, data, replies=options.replies(replies), real=real, progress=progress)
+        found = dialoscope.verify(
+            run, data, replies=options.replies(replies), real=real, licence=licence, progress=progress
+        )
     if found.holds:
         screen.show(f"{run} holds: {found.checked} numbers made again, all equal.")
         return

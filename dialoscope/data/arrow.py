@@ -4,7 +4,6 @@ Arrow takes a fifth of a second to import, so each function does so when it is c
 """
 
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,7 +14,7 @@ from dialoscope.data.cells import Cells
 from dialoscope.data.names import Names
 from dialoscope.data.opening import Opened
 from dialoscope.data.problems import BadRow, ReadLog
-from dialoscope.data.source import Source
+from dialoscope.data.source import Source, reason
 from dialoscope.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,6 +22,11 @@ if TYPE_CHECKING:
 
 _BATCH = 1024
 """Rows turned into Python objects at a time."""
+
+_BLOCK = 2**20
+
+MOST_UNPACKED = 2**30
+"""Bytes that a packed Parquet file may have unpacked, as it must be put on the disk to be read."""
 
 
 class ArrowTable:
@@ -51,7 +55,7 @@ def parquet_table(file: Opened, names: Names) -> Iterator[ArrowTable]:
     with _damage_is_a_data_error(file.source, "Parquet file"), ExitStack() as stack:
         path = None if file.is_packed else file.source.path
         # The table of contents is at the end, so what cannot seek is put where one can.
-        place = path or stack.enter_context(_spooled(file.stream))
+        place = path or stack.enter_context(_spooled(file))
         # No threads: a process whose Arrow threads had just worked was seen to abort at its exit.
         parquet = stack.enter_context(pq.ParquetFile(place, pre_buffer=False))
         columns = [name for name in parquet.schema_arrow.names if not names.ignored([name])]
@@ -130,9 +134,22 @@ def _damage_is_a_data_error(source: Source, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _spooled(stream: BinaryIO) -> Iterator[BinaryIO]:
+def _spooled(file: Opened) -> Iterator[BinaryIO]:
+    """The bytes in a file without a name, which is gone when it is closed or the process ends."""
     with tempfile.TemporaryFile() as copy:
-        shutil.copyfileobj(stream, copy)
+        while block := file.stream.read(_BLOCK):
+            try:
+                copy.write(block)
+            except OSError as error:
+                raise DataError(
+                    f"{file.source.name}: cannot be copied to {tempfile.gettempdir()}: {reason(error)}. Make "
+                    "room there, set TMPDIR to another folder, or name an unpacked file."
+                ) from error
+            if file.is_packed and copy.tell() > MOST_UNPACKED:
+                raise DataError(
+                    f"{file.source.name}: unpacked, it is larger than {MOST_UNPACKED // 1024**2} MiB, "
+                    "which is more than is unpacked on the way. Unpack it with gunzip and name the outcome."
+                )
         copy.seek(0)
         yield cast(BinaryIO, copy)
 

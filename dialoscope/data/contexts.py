@@ -7,18 +7,18 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dialoscope.data.cells import Cells, read_texts
-from dialoscope.data.dialogues import EVERYBODY, read_dialogue
+from dialoscope.data.dialogues import EVERYBODY
 from dialoscope.data.layout import Layout
 from dialoscope.data.names import COLUMNS, ERROR, Names, listed
 from dialoscope.data.opening import Empty, is_empty
 from dialoscope.data.problems import BadRow, Problem, ReadLog, counted
 from dialoscope.data.replies import Replies, read
-from dialoscope.data.source import Source
+from dialoscope.data.source import Source, holds_columns, name_value
 from dialoscope.data.tables import read_records
 from dialoscope.errors import DataError
 from dialoscope.records import Example
 
-_WANTED = ("id", "context", "references", "turns", "group", "queries")
+_WANTED = ("id", "context", "references", "turns", "speakers", "group", "queries")
 
 
 class ContextRow(NamedTuple):
@@ -50,6 +50,11 @@ class Contexts:
             return things
         if isinstance(things, (str, Path)):
             return read_contexts(things)
+        if not isinstance(things, Iterable) or holds_columns(things):
+            raise DataError(
+                f"This is not a list of contexts, but {name_value(things)}. Name a file, or give a list of "
+                "turns for each."
+            )
         rows = [(place, _held(thing, place)) for place, thing in enumerate(things, 1)]
         return _collected([("contexts", rows)], ReadLog(), None)
 
@@ -107,7 +112,8 @@ def _rows(cells: Cells, number: int, layout: Layout) -> Sequence[ContextRow]:
     names, name, group = layout.names, layout.name(cells, number), layout.group(cells)
     others = _others(cells, layout)
     if cells.get(names.context):
-        return [ContextRow(name, layout.context(cells), group, others)]
+        context = layout.context(cells)
+        return [ContextRow(name, context, group, {**_speakers(layout.speakers(cells, context)), **others})]
     if cells.get(names.queries) is not None:
         queries = read_texts(cells[names.queries], "`queries`", layout.separator)
         return [
@@ -115,7 +121,7 @@ def _rows(cells: Cells, number: int, layout: Layout) -> Sequence[ContextRow]:
             for place, query in enumerate(queries, 1)
         ]
     if cells.get(names.turns) is not None:
-        return _dialogue(cells[names.turns], name, layout.speaker, others)
+        return _dialogue(cells, name, layout, others)
     if names.context in cells:
         raise BadRow("`context` is empty; there is nothing to answer")
     raise BadRow(
@@ -124,20 +130,25 @@ def _rows(cells: Cells, number: int, layout: Layout) -> Sequence[ContextRow]:
     )
 
 
-def _dialogue(
-    turns: object, name: str, speaker: str | None, others: Mapping[str, object]
-) -> list[ContextRow]:
+def _dialogue(cells: Cells, name: str, layout: Layout, others: Mapping[str, object]) -> list[ContextRow]:
     """What was said before each turn of the system; and all of it, where others had the last word."""
-    examples = read_dialogue(turns, name, "", speaker)
+    examples = layout.dialogue(cells, name, "", layout.speaker)
     rows = [
-        ContextRow(one.id, one.context, "", {**others, **_references(one.references)})
-        for one in examples
-        if one.context
+        ContextRow(
+            example.id,
+            example.context,
+            "",
+            {**_speakers(example.speakers), **others, **_references(example.references)},
+        )
+        for example in examples
+        if example.context
     ]
-    everything = read_dialogue(turns, name, "", EVERYBODY)
+    everything = layout.dialogue(cells, name, "", EVERYBODY)
     last = everything[-1]
-    if isinstance(turns, list) and isinstance(turns[-1], dict) and last not in examples:
-        rows.append(ContextRow(f"{name}#{len(turns) + 1}", (*last.context, last.response), "", others))
+    if last.speakers and last not in examples:
+        speakers = _speakers((*last.speakers, examples[0].speakers[-1]))
+        context = (*last.context, last.response)
+        rows.append(ContextRow(f"{name}#{len(everything) + 1}", context, "", {**speakers, **others}))
     return rows
 
 
@@ -153,6 +164,10 @@ def _others(cells: Cells, layout: Layout) -> dict[str, object]:
     return {**_references(layout.references(cells)), **kept}
 
 
+def _speakers(names: tuple[str, ...]) -> dict[str, object]:
+    return {"speakers": list(names)} if names else {}
+
+
 def _references(texts: tuple[str, ...]) -> dict[str, object]:
     return {"references": list(texts)} if texts else {}
 
@@ -160,7 +175,8 @@ def _references(texts: tuple[str, ...]) -> dict[str, object]:
 def _held(thing: object, place: int) -> ContextRow | BadRow:
     """A context that is in memory: an example without its reply, or turns; one text is one turn."""
     if isinstance(thing, Example):
-        row = ContextRow(thing.id, thing.context, thing.group, _references(thing.references))
+        others = {**_speakers(thing.speakers), **_references(thing.references)}
+        row = ContextRow(thing.id, thing.context, thing.group, others)
     elif isinstance(thing, str):
         row = ContextRow(str(place), (thing,))
     elif isinstance(thing, Sequence) and all(isinstance(turn, str) for turn in thing):

@@ -1,12 +1,13 @@
 """Tables as text: comma-separated and tab-separated values."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from dialoscope.data.cells import Cells
-from dialoscope.data.jsonl import parse_json
+from dialoscope.data.jsonl import RepeatedKey, parse_json
 from dialoscope.data.lines import LIMIT, read_lines
 from dialoscope.data.names import Names, listed
 from dialoscope.data.opening import is_empty
@@ -49,7 +50,7 @@ class DelimitedTable:
             raise DataError(f"{source.name}: the header line cannot be read: {error}.") from error
         if not header:
             raise is_empty(source)
-        repeated = [name for name in dict.fromkeys(header) if name and header.count(name) > 1]
+        repeated = [name for name, times in Counter(header).items() if name and times > 1]
         if repeated:
             raise DataError(
                 f"{source.name}: the header names {listed(repeated)} more than once; rename one of them."
@@ -132,6 +133,8 @@ def _list_or_text(cell: object) -> object:
         return cell or None
     try:
         value = parse_json(cell)
+    except RepeatedKey:
+        raise
     except BadRow:
         return cell
     return value if isinstance(value, list) else cell

@@ -14,7 +14,7 @@ from dialoscope.data.tables import opened_records, read_records
 from dialoscope.errors import DataError
 from dialoscope.records import Example
 
-ITEM_COLUMNS = ("id", "context", "references", "group")
+ITEM_COLUMNS = ("id", "context", "speakers", "references", "group")
 REPLY_COLUMNS = ("id", "response", "ratings")
 
 
@@ -26,6 +26,7 @@ class Item(NamedTuple):
     context: tuple[str, ...]
     references: tuple[str, ...]
     group: str
+    speakers: tuple[str, ...]
 
 
 class ItemList:
@@ -49,7 +50,8 @@ class ItemList:
         if isinstance(cells, BadRow):
             raise cells
         context, references = layout.context(cells), layout.references(cells)
-        item = Item(layout.name(cells, number), line, context, references, layout.group(cells))
+        name, speakers = layout.name(cells, number), layout.speakers(cells, context)
+        item = Item(name, line, context, references, layout.group(cells), speakers)
         if self.by_id.setdefault(item.id, item) is not item:
             raise BadRow(
                 f"a second item with id {item.id!r}, after line {self.by_id[item.id].line}; give each its own"
@@ -121,7 +123,8 @@ class SystemReplies:
         return Row.of(example, self.layout.ratings(cells, name, example.system))
 
     def _example(self, item: Item, reply: str) -> Example:
-        return Example(item.id, self.layout.system, reply, item.context, item.references, item.group)
+        system, group = self.layout.system, item.group
+        return Example(item.id, system, reply, item.context, item.references, group, item.speakers)
 
 
 def _read_plain(stream: BinaryIO) -> Iterator[str | BadRow]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
@@ -12,6 +13,10 @@ from dialoscope.surrogates import without_surrogates
 
 _INT_DIGITS = 4300
 """Digits that Python turns into an integer; it refuses more because that takes quadratic time."""
+
+
+class RepeatedKey(BadRow):
+    """An object of JSON that names a key more than once, of which readers would take the last in silence."""
 
 
 def read_objects(stream: BinaryIO) -> Iterator[tuple[int, Cells | BadRow]]:
@@ -27,8 +32,12 @@ def read_objects(stream: BinaryIO) -> Iterator[tuple[int, Cells | BadRow]]:
 
 
 def parse_json(text: str, decoder: json.JSONDecoder | None = None) -> object:
-    """The value this text stands for."""
+    """Return the value this text stands for, in no object of which a key is repeated."""
     try:
+        if decoder is None and text.find("{", 1) < 0:
+            value = _FAST_DECODER.decode(text)
+            if _has_unique_keys(text, value):
+                return value
         return (decoder or _DECODER).decode(text)
     except json.JSONDecodeError as error:
         raise BadRow(f"not valid JSON at character {error.pos + 1}: {error.msg}{_hint(text)}") from error
@@ -63,8 +72,31 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < _INT_DIGITS else float(digits)
 
 
-_DECODER = json.JSONDecoder()
-_LENIENT_DECODER = json.JSONDecoder(parse_int=_integer)
+def _has_unique_keys(text: str, value: object) -> bool:
+    """Whether the only object in this text certainly repeats no key, at a tenth of what the hook below costs.
+
+    Each key has a colon behind it, so that there are no more keys than colons. Where texts hold colons too,
+    those behind a quote are counted, as long as nothing stands between the quotes and the colons of keys.
+    """
+    return isinstance(value, dict) and (
+        text.count(":") == len(value)
+        or (text.count('":') == len(value) and " :" not in text and "\t" not in text and "\r:" not in text)
+    )
+
+
+def _unique(pairs: list[tuple[str, object]]) -> Cells:
+    """Return an object of JSON, unless one of its keys is repeated."""
+    cells = dict(pairs)
+    if len(cells) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        key = next(key for key, count in counts.items() if count > 1)
+        raise RepeatedKey(f"the key {key!r:.60} is there {counts[key]} times in one object; keep one of them")
+    return cells
+
+
+_FAST_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_LENIENT_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer)
 
 
 def as_line(row: Mapping[str, Any]) -> bytes:

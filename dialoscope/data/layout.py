@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dialoscope.data.cells import Cells, read_name, read_said, read_text, read_texts
-from dialoscope.data.dialogues import read_dialogue
+from dialoscope.data.dialogues import read_context_speakers, read_dialogue
 from dialoscope.data.names import ERROR, Names, no_response
 from dialoscope.data.problems import BadRow, counted
 from dialoscope.data.ratings import read_ratings
@@ -44,7 +44,9 @@ class Layout:
         name = self.name(cells, number)
         system = self._system(cells)
         context, references = self.context(cells), self.references(cells)
-        example = Example(name, system, self.response(cells), context, references, self.group(cells))
+        speakers = self.speakers(cells, context)
+        response, group = self.response(cells), self.group(cells)
+        example = Example(name, system, response, context, references, group, speakers)
         return (Row.of(example, self.ratings(cells, name, system)),)
 
     def name(self, cells: Cells, number: int) -> str:
@@ -64,6 +66,18 @@ class Layout:
     def context(self, cells: Cells) -> tuple[str, ...]:
         """The turns before the reply."""
         return read_said(cells.get(self.names.context), "`context`", self.separator)
+
+    def speakers(self, cells: Cells, context: Sequence[str]) -> tuple[str, ...]:
+        """Who said each turn of the context, and last who replies; empty where nobody is named."""
+        names = self.names
+        return read_context_speakers(
+            cells.get(names.context), len(context), cells.get(names.speakers), self.speaker
+        )
+
+    def dialogue(self, cells: Cells, name: str, system: str, speaker: str | None) -> list[Example]:
+        """The turns of this speaker in a whole dialogue, each with what was said before it."""
+        names = self.names
+        return read_dialogue(cells[names.turns], name, system, speaker, cells.get(names.speakers))
 
     def references(self, cells: Cells) -> tuple[str, ...]:
         """What people said in its place."""
@@ -87,7 +101,7 @@ class Layout:
         names = self.names
         _refuse(cells, (names.ratings, names.references, names.context, names.group), "a whole dialogue")
         name, system = self.name(cells, number), self._system(cells)
-        examples = read_dialogue(cells[self.names.turns], name, system, self.speaker)
+        examples = self.dialogue(cells, name, system, self.speaker)
         return [Row(example, dialogue=name) for example in examples]
 
     def _group_rows(self, cells: Cells, number: int) -> Sequence[Row]:

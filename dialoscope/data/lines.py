@@ -9,10 +9,26 @@ from dialoscope.data.problems import BadRow
 LIMIT = 8 * 1024 * 1024
 """Bytes in a line. Longer ones are no replies, and must not fill the memory."""
 
+MOST_BLANK = 1_000_000
+"""Blank lines, beyond ten for each other line. A few bytes of gzip can hold any number of them."""
+
+
+class EndlessBlankLines(Exception):
+    """More blank lines than any file of replies has; says where it was noticed and what to do."""
+
+    def __init__(self, line: int, blank: int) -> None:
+        super().__init__(
+            f"{line}: {blank:,} of the lines up to here are blank; is the file damaged? Remove blank lines."
+        )
+
 
 def read_lines(stream: BinaryIO) -> Iterator[bytes | BadRow]:
     """Each line with its end, or the reason why it is left out."""
-    for line in iter(partial(stream.readline, LIMIT + 1), b""):
+    blank = 0
+    for number, line in enumerate(iter(partial(stream.readline, LIMIT + 1), b""), 1):
+        blank += line.isspace()
+        if blank > MOST_BLANK + 10 * (number - blank):
+            raise EndlessBlankLines(number, blank)
         if len(line) > LIMIT and not line.endswith(b"\n"):
             yield _too_long(len(line) + _skip_line(stream))
         else:

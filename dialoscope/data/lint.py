@@ -1,14 +1,15 @@
 """Warnings about data that can be read, but may not be what its owner believes."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dialoscope.data.layout import Row
 from dialoscope.data.names import did_you_mean, listed
 from dialoscope.data.problems import ReadLog, counted
-from dialoscope.data.replies import RowSource
+from dialoscope.data.replies import Replies, RowSource
+from dialoscope.printable import printable
 from dialoscope.records import Example, Rating
 
 _LOOKED_AT_FIRST = 500
@@ -140,14 +141,15 @@ class _Aspect:
 
 
 def lint(
-    replies: RowSource,
+    replies: RowSource | Iterable[Example],
     *,
     scales: Mapping[str, tuple[float, float]] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
     """What is odd about these replies, one sentence each."""
     found, log = Lint(scales), ReadLog(on_bytes=progress)
-    for row in replies.rows(log):
+    source = replies if isinstance(replies, RowSource) else Replies.of(replies)
+    for row in source.rows(log):
         found.add(row)
     return found.warnings(log)
 
@@ -171,15 +173,16 @@ class Lint:
                 self._aspects.setdefault(rating.aspect, _Aspect()).add(rating, rating.value)
 
     def warnings(self, log: ReadLog) -> list[str]:
-        """One sentence for each thing that should be looked at."""
-        return [
+        """One printable sentence for each thing that should be looked at."""
+        sentences = (
             *self._tokenised(),
             *self._unspaced(),
             *self._unequal_ids(),
             *self._copied(),
             *self._off_scale(),
             *_ignored(log),
-        ]
+        )
+        return list(map(printable, sentences))
 
     def _tokenised(self) -> Iterator[str]:
         habits = [

@@ -15,6 +15,7 @@ COLUMNS = (
     "references",
     "ratings",
     "turns",
+    "speakers",
     "group",
     "queries",
     "responses",
@@ -52,6 +53,7 @@ class Names:
     references: str = "references"
     ratings: str = "ratings"
     turns: str = "turns"
+    speakers: str = "speakers"
     group: str = "group"
     queries: str = "queries"
     responses: str = "responses"
@@ -88,7 +90,7 @@ class Names:
 
     def lists(self) -> tuple[str, ...]:
         """The columns whose cells may hold several texts."""
-        return self.context, self.references, self.turns, self.queries, self.responses
+        return self.context, self.references, self.turns, self.speakers, self.queries, self.responses
 
     def ignored(self, columns: Iterable[str]) -> list[str]:
         """The columns that nothing will be read from."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import BinaryIO, NamedTuple, cast
 
+from dialoscope.data.lines import EndlessBlankLines
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.source import Source, reason, standard_input
 from dialoscope.errors import DataError
@@ -79,6 +80,8 @@ def opened(source: Source, log: ReadLog, is_text: bool = False) -> Iterator[Open
             f"{source.name}: the gzip file is cut off or damaged ({error}). Fetch or pack it again; "
             f"`gzip -t {source.name}` tells when it is whole."
         ) from error
+    except EndlessBlankLines as error:
+        raise DataError(f"{source.name}:{error}") from error
     except PermissionError as error:
         raise DataError(
             f"{source.name}: permission denied. Allow reading it: chmod +r {source.name}"

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dialoscope.printable import printable
+
 SHOWN = 20
 """Problems kept and shown; more would bury the first, which is usually the cause of the others."""
 
@@ -24,7 +26,7 @@ class Problem:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.reason}"
+        return printable(f"{self.file}:{self.line}: {self.reason}")
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """The replies to be judged: described here, read when they are iterated over."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,10 +13,23 @@ from dialoscope.data.join import ITEM_COLUMNS, REPLY_COLUMNS, ItemList, SystemRe
 from dialoscope.data.layout import Layout, Row
 from dialoscope.data.names import COLUMNS, Names
 from dialoscope.data.problems import BadRow, Problem, ReadLog, counted
-from dialoscope.data.source import FORMATS, STANDARD_INPUT, Source, locate
+from dialoscope.data.source import (
+    FORMATS,
+    STANDARD_INPUT,
+    USE_TABLE,
+    Source,
+    holds_columns,
+    locate,
+    name_value,
+)
 from dialoscope.data.tables import read_records
 from dialoscope.errors import DataError
 from dialoscope.records import Example, Rating
+
+_MAKE_EXAMPLES = (
+    "Read a file with ds.read(path), or make ds.Example(id, system, response, context, references) for each "
+    "reply."
+)
 
 Outcomes = Iterator[tuple[int, Row | BadRow]]
 """What the rows of a file turn out to be, each with its line."""
@@ -49,6 +63,7 @@ def read(
     on_error: str = "stop",
 ) -> "Replies":
     """The replies in these files, which are looked for now and read later."""
+    _check_types(replies, columns, {"separator": separator, "system": system, "speaker": speaker})
     _check_choice("on_error", on_error, ("stop", "skip"))
     _check_choice("format", format, (None, *FORMATS))
     _check_use(paths, replies or {}, separator, system or speaker)
@@ -82,15 +97,13 @@ class Replies:
     @staticmethod
     def of(examples: Iterable[Example], ratings: Iterable[Rating] = ()) -> "HeldReplies":
         """Replies that are in memory already."""
+        _check_examples(examples)
         examples = tuple(examples)
         for example in examples:
             if not isinstance(example, Example):
-                raise DataError(
-                    f"{example!r:.60} is no Example. Read a file with ds.read(path), or make "
-                    "ds.Example(id, system, response, context, references) for each reply."
-                )
+                raise DataError(f"{example!r:.60} is no Example. {_MAKE_EXAMPLES}")
         by_reply = defaultdict(list)
-        for rating in ratings:
+        for rating in _checked_ratings(ratings):
             by_reply[rating.id, rating.system].append(rating)
         rows = tuple(
             Row.of(example, tuple(by_reply.pop((example.id, example.system), ()))) for example in examples
@@ -215,10 +228,24 @@ def _read_rows(source: Source, layout: Layout, log: ReadLog) -> Outcomes:
             yield line, row
 
 
-def _check_choice(argument: str, value: str | None, choices: tuple[str | None, ...]) -> None:
-    if value not in choices:
+def _check_types(replies: object, columns: object, texts: Mapping[str, object]) -> None:
+    """Refuse arguments that are not of the types of the signature, where a mistake is easily made."""
+    if replies is not None and not isinstance(replies, Mapping):
+        raise DataError(f"replies is {name_value(replies)}; it must map names of systems to their files.")
+    if columns is not None and not isinstance(columns, Mapping):
+        raise DataError(
+            f"columns is {name_value(columns)}; it must map our names of columns to the file's, such as "
+            "{'response': 'output'}."
+        )
+    for argument, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise DataError(f"{argument} is {name_value(text)} where text is due.")
+
+
+def _check_choice(argument: str, value: object, choices: tuple[str | None, ...]) -> None:
+    if not (value is None or isinstance(value, str)) or value not in choices:
         names = " or ".join(repr(choice) for choice in choices if choice)
-        raise DataError(f"{argument} is {value!r}; it must be {names}.")
+        raise DataError(f"{argument} is {name_value(value)}; it must be {names}.")
 
 
 def _check_use(
@@ -237,6 +264,27 @@ def _check_use(
         raise DataError(
             "With replies in files of their own, their names say who replied: leave out system and speaker."
         )
+
+
+def _check_examples(examples: object) -> None:
+    """Refuse what holds no examples, also where it could be iterated over."""
+    if (
+        isinstance(examples, (str, os.PathLike))
+        or not isinstance(examples, Iterable)
+        or holds_columns(examples)
+    ):
+        instead = USE_TABLE if holds_columns(examples) else _MAKE_EXAMPLES
+        raise DataError(f"This is not a list of examples, but {name_value(examples)}. {instead}")
+
+
+def _checked_ratings(ratings: object) -> Iterator[Rating]:
+    for rating in ratings if isinstance(ratings, Iterable) else (ratings,):
+        if not isinstance(rating, Rating):
+            raise DataError(
+                f"This is not a Rating, but {name_value(rating)}. "
+                "Make ds.Rating(id, system, aspect, rater, value)."
+            )
+        yield rating
 
 
 def _is_text(name: str) -> bool:
@@ -267,6 +315,7 @@ def _check_example(example: Example) -> None:
         if not isinstance(texts, tuple):
             raise BadRow(f"`{name}` is {kind(texts)} where a tuple of texts is due")
     read_text(example.group, "`group`")
+    _check_speakers(example)
     texts = (example.id, example.system, example.response, *example.context, *example.references)
     if (
         all(type(text) is str for text in texts)
@@ -279,6 +328,21 @@ def _check_example(example: Example) -> None:
     read_name(example.system, "`system`")
     for place, text in enumerate(texts):
         read_text(text, _LABELS[place] if place < len(_LABELS) else "`context` or `references`")
+
+
+def _check_speakers(example: Example) -> None:
+    speakers: object = example.speakers
+    if speakers == ():
+        return
+    if not isinstance(speakers, tuple):
+        raise BadRow(f"`speakers` is {kind(speakers)} where a tuple of names is due")
+    if len(speakers) != len(example.context) + 1:
+        raise BadRow(
+            f"`speakers` has {counted(len(speakers), 'name')} for {counted(len(example.context), 'turn')} "
+            "and the reply; name who said each turn of the context, and last who replies"
+        )
+    for name in speakers:
+        read_text(name, "`speakers`")
 
 
 _LABELS = ("`id`", "`system`", "`response`")

@@ -1,5 +1,6 @@
 """Where replies lie: files, folders and standard input, and which format each is in."""
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -59,11 +60,48 @@ class Source:
         return sum(file.stat().st_size for file in files)
 
 
+def as_path(path: object) -> Path:
+    """Return the path that a caller means; for anything that is none, say what to do instead."""
+    if isinstance(path, (str, os.PathLike)) and isinstance(os.fspath(path), str):
+        return Path(path)
+    raise DataError(f"This is not the path of a file, but {name_value(path)}. {_instead_of_path(path)}")
+
+
+def name_value(value: object) -> str:
+    """Return how a message names a wrong argument: small values as they are, all others by their type."""
+    if value is None or isinstance(value, (str, bytes, int, float, Path)):
+        return f"{value!r:.60}"
+    name = type(value).__name__
+    return f"an {name}" if name.startswith(tuple("AEIOUaeiou")) else f"a {name}"
+
+
+def holds_columns(value: object) -> bool:
+    """Whether a value is a table in memory, such as a DataFrame of pandas or polars."""
+    return all(hasattr(value, name) for name in ("columns", "shape"))
+
+
+USE_TABLE = (
+    "Write the table to a file, such as replies.parquet or replies.csv, and read that; or make a ds.Example "
+    "of each of its rows."
+)
+
+
+def _instead_of_path(value: object) -> str:
+    if holds_columns(value):
+        return USE_TABLE
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return (
+            "Name several files one by one: ds.read(*paths). Replies in memory are made with "
+            "ds.Replies.of(examples)."
+        )
+    return "Give its name as text, or a pathlib.Path."
+
+
 def locate(path: str | Path, format: str | None = None) -> Source:  # noqa: A002 - as in `read`
     """The source a user means, which is there and of a format that can be told."""
+    path = as_path(path)
     if str(path) == STANDARD_INPUT:
         return Source(None, "system", format)
-    path = Path(path)
     try:
         if path.is_dir():
             return Source(_split_folder(path), path.resolve().name, "datasets", given=path)

@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialoscope.data.writing import write_atomically
 from dialoscope.errors import DialoscopeError, MissingExtra
+from dialoscope.files import check_writable, write_atomically
 from dialoscope.printable import printable
 
 if TYPE_CHECKING:
@@ -73,6 +73,10 @@ def ready(path: str | Path) -> None:
     if not place.parent.is_dir() or place.is_dir():
         what = "there is a folder of that name" if place.is_dir() else "its folder does not exist"
         raise DialoscopeError(f"{printable(str(path))} cannot be written: {what}.")
+    try:
+        check_writable(place)
+    except OSError as failed:
+        raise DialoscopeError(f"{printable(str(path))} cannot be written: {failed.strerror}.") from failed
     with look():
         pass
 

@@ -85,7 +85,8 @@ class DialogueTask:
         """How often a reply that people gave is likelier than a wrong one."""
         self.model.eval()
         with torch.inference_mode():
-            return preferred(*self._judged(self._arena.judged(dialogues)).unbind(1))
+            found = self._judged(self._arena.judged(dialogues))
+            return float(preferred(found.double().numpy()).mean())
 
     def mean_loss(self, dialogues: Sequence[Turns]) -> float:
         """How far the model is off on dialogues."""

@@ -1,5 +1,6 @@
 """Heads that learn to tell right replies from wrong ones, with vectors of texts that stay as they are."""
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from dialoscope.backends._torch_device import chosen_device
 from dialoscope.backends._torch_heads import Head
 from dialoscope.backends.features import Features, Pooling
 from dialoscope.backends.heads import Shape
+from dialoscope.learn._torch_batches import preferred, rank
 from dialoscope.learn._torch_loop import Loop
 from dialoscope.learn.lessons import Lesson, Rivals
 from dialoscope.learn.recipe import RuberRecipe
@@ -26,7 +28,7 @@ _BLOCK = 32
 """Batches that are sorted by length together."""
 
 
-__all__ = ["HeadLoop", "HeadTask", "inputs_of", "lost", "one_thread", "preferred", "rank", "save"]
+__all__ = ["HeadLoop", "HeadTask", "inputs_of", "lost", "one_thread", "save"]
 
 
 class Told(NamedTuple):
@@ -44,8 +46,8 @@ class Inputs(Protocol):
     counts: Ints
     """How many words each text has; where they are pooled, one that has none has 0, any other 1."""
 
-    def of(self, texts: Ints) -> Told:
-        """These."""
+    def of(self, texts: Ints, dtype: torch.dtype) -> Told:
+        """These, in this precision."""
 
 
 class Pooled:
@@ -57,9 +59,9 @@ class Pooled:
         self.counts = np.logical_not(np.isnan(rows).any(axis=1)).astype(np.int64)
         self._rows = torch.from_numpy(rows).to(device)
 
-    def of(self, texts: Ints) -> Told:
+    def of(self, texts: Ints, dtype: torch.dtype) -> Told:
         """Their rows."""
-        return Told(self._rows[torch.from_numpy(texts).to(self._rows.device)])
+        return Told(self._rows[torch.from_numpy(texts).to(self._rows.device)].to(dtype))
 
 
 class WordByWord:
@@ -72,13 +74,13 @@ class WordByWord:
         self._starts = np.cumsum(self.counts) - self.counts
         self._rows = torch.from_numpy(np.concatenate(found)).to(device)
 
-    def of(self, texts: Ints) -> Told:
+    def of(self, texts: Ints, dtype: torch.dtype) -> Told:
         """Their rows, filled up to the same length."""
         counts = self.counts[texts]
         steps = np.arange(counts.max())
         places = self._starts[texts][:, None] + np.minimum(steps, counts[:, None] - 1)
         rows = self._rows[torch.from_numpy(places).to(self._rows.device)]
-        return Told(rows.float(), torch.from_numpy(counts))
+        return Told(rows.to(dtype), torch.from_numpy(counts))
 
 
 def inputs_of(features: Features, texts: Sequence[str], shape: Shape, device: str) -> Inputs:
@@ -141,25 +143,23 @@ class HeadTask:
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """The mean over a batch."""
-        both = np.concatenate([batch.right, batch.wrong])
-        queries = self.head.query(*self.inputs.of(batch.queries))
-        replies = self.head.reply(*self.inputs.of(both))
-        right, wrong = self.head(queries.repeat(2, 1), replies).chunk(2)
-        return lost(right, wrong, self.recipe.margin)
+        return self._batch_loss(self.head, batch)
 
     def validated(self) -> float:
         """The mean loss over what is chosen by."""
-        found = self.lesson.judged["validation"]
-        return self._loss(found)
+        return self._loss(self.head, self.lesson.judged["validation"])
 
     def figures(self, name: str) -> dict[str, float]:
-        """Loss and accuracy against the kinds of replies learned from, and the place among random ones."""
-        self.model.eval()
+        """Loss and accuracy against the kinds of replies learned from, and the place among random ones.
+
+        They are computed in double precision, as the head is when it is used.
+        """
+        head = copy.deepcopy(self.head).double().eval()
         with torch.inference_mode():
-            found = self._scores(self.lesson.judged[name])
-            ranked = self._scores(self.lesson.ranked[name])
+            found = self._scores(head, self.lesson.judged[name])
+            ranked = self._scores(head, self.lesson.ranked[name])
             return {
-                f"loss, {name}": self._loss(self.lesson.judged[name]),
+                f"loss, {name}": self._loss(head, self.lesson.judged[name]),
                 f"accuracy, {name}": float(preferred(found).mean()),
                 f"reciprocal rank among {ranked.shape[1]}, {name}": float((1 / rank(ranked)).mean()),
             }
@@ -168,25 +168,34 @@ class HeadTask:
         """What it has learned."""
         return {name: one.detach().cpu().clone() for name, one in self.head.state_dict().items()}
 
-    def _loss(self, found: Rivals) -> float:
+    def _batch_loss(self, head: Head, batch: Batch) -> torch.Tensor:
+        queries, replies = self._vectors(head, batch.queries, np.concatenate([batch.right, batch.wrong]))
+        right, wrong = head(queries.repeat(2, 1), replies).chunk(2)
+        return lost(right, wrong, self.recipe.margin)
+
+    def _vectors(self, head: Head, queries: Ints, replies: Ints) -> tuple[torch.Tensor, torch.Tensor]:
+        """Vectors of queries and of replies, as the head reads them, in its precision."""
+        dtype = head.bilinear.dtype
+        return head.query(*self.inputs.of(queries, dtype)), head.reply(*self.inputs.of(replies, dtype))
+
+    def _loss(self, head: Head, found: Rivals) -> float:
         each = found.wrong.shape[1]
         every = Batch(np.repeat(found.queries, each), np.repeat(found.right, each), found.wrong.ravel())
         summed = 0.0
         for begin in range(0, len(every.right), _AT_ONCE):
             batch = _taken(every, np.arange(begin, min(begin + _AT_ONCE, len(every.right))))
-            summed += float(self.loss(batch)) * len(batch.right)
+            summed += float(self._batch_loss(head, batch)) * len(batch.right)
         return summed / len(every.right)
 
-    def _scores(self, found: Rivals) -> Floats:
-        """How surely each reply is a right one: first the right one, then the wrong ones."""
+    def _scores(self, head: Head, found: Rivals) -> Floats:
+        """The logit of each reply being a right one: first the right one, then the wrong ones."""
         candidates = np.column_stack([found.right, found.wrong])
         rows = []
         for begin in range(0, len(candidates), _AT_ONCE):
             some = candidates[begin : begin + _AT_ONCE]
-            queries = self.head.query(*self.inputs.of(found.queries[begin : begin + _AT_ONCE]))
-            replies = self.head.reply(*self.inputs.of(some.ravel()))
-            scores = self.head.right(queries.repeat_interleave(some.shape[1], 0), replies)
-            rows.append(scores.double().cpu().numpy().reshape(some.shape))
+            queries, replies = self._vectors(head, found.queries[begin : begin + _AT_ONCE], some.ravel())
+            scores = head.logit(queries.repeat_interleave(some.shape[1], 0), replies)
+            rows.append(scores.cpu().numpy().reshape(some.shape))
         return np.concatenate(rows)
 
 
@@ -203,18 +212,6 @@ def lost(right: torch.Tensor, wrong: torch.Tensor, margin: float) -> torch.Tenso
         return (margin - right.sigmoid() + wrong.sigmoid()).clamp(min=0).mean()
     classes = torch.ones(len(right), dtype=torch.long, device=right.device)
     return cross_entropy(torch.cat([right, wrong]), torch.cat([classes, 0 * classes]))
-
-
-def preferred(scores: Floats) -> Floats:
-    """For each row, the share of the other columns that the first is above; equal ones count half."""
-    right, wrong = scores[:, :1], scores[:, 1:]
-    return np.asarray(((right > wrong) + 0.5 * (right == wrong)).mean(axis=1))
-
-
-def rank(scores: Floats) -> Floats:
-    """For each row, the place of the first column, from 1; equal ones share theirs."""
-    right, wrong = scores[:, :1], scores[:, 1:]
-    return np.asarray(1 + ((wrong > right) + 0.5 * (wrong == right)).sum(axis=1))
 
 
 @dataclass

@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy, log_softmax
 from transformers import AutoModelForSequenceClassification
 
-from dialoscope.backends._torch_rows import Reader
+from dialoscope.backends._reader import Reader
 from dialoscope.backends.base import Pair
 from dialoscope.backends.heads import VERDICTS
 from dialoscope.errors import TrainingError
@@ -169,8 +169,7 @@ class ReplyTask(_PairTask):
 
     def _preference(self, items: Sequence["_Item"]) -> float:
         found = self._judged(items)
-        right, wrong = (found[:, 1] - found[:, 0]).view(-1, 2).unbind(1)
-        return preferred(right, wrong)
+        return float(preferred((found[:, 1] - found[:, 0]).view(-1, 2).double().numpy()).mean())
 
     def _held(self, dialogues: Sequence[Turns]) -> list["_Item"]:
         """Some exchanges to judge by, always the same: the right reply, and a wrong one."""

@@ -22,7 +22,7 @@ from dialoscope.learn.bilinear import (
     trial,
     without_each,
 )
-from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, check_folder, finish, made_with
 from dialoscope.learn.rated import RatedReplies, Scales, read_rated
 from dialoscope.learn.recipe import AdemRecipe
 from dialoscope.progress import bar, notice
@@ -52,13 +52,15 @@ def train_adem(
         licence: Of the data, for the card.
     """
     recipe = recipe or AdemRecipe()
+    path = check_folder(folder)
+    recipe.check_licences()
     files = [data] if isinstance(data, str | Path) else list(data)
     rated = read_rated(files, [aspects] if isinstance(aspects, str) else aspects, scales)
     _check(rated)
     told = rated.told(licence)
     _tell(told)
     encoder = encoder_of(recipe.model, recipe.device)
-    with Workplace(Path(folder), recipe.identity(encoder.fingerprint, told)).held() as place:
+    with Workplace(path, recipe.identity(encoder.fingerprint, told)).held() as place:
         place.save(State(), Path.touch)  # from here on the folder is this training's
         lesson = Lesson(sides_of(encoder, rated.replies, recipe.turns), rated.ratings)
         return _finished(place, _learned(lesson, rated, recipe))

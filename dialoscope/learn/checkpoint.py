@@ -1,9 +1,7 @@
 """The folder that a training leaves behind, and the one in which it works."""
 
 import json
-import os
 import platform
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from dialoscope.assets.lock import lock
 from dialoscope.backends.checkpoints import weights_hash
 from dialoscope.data.jsonl import as_line, defined
 from dialoscope.errors import TrainingError
+from dialoscope.files import check_writable, lock, put_on_disk
+from dialoscope.redaction import join_without_secrets
 
 SPEC, HISTORY, CARD = "spec.json", "history.jsonl", "card.md"
 IN_SPEC = "combination_sha256"
@@ -89,8 +88,7 @@ class Workplace:
 
     def begin(self) -> "Workplace":
         """Itself, once it is clear that the folder is free, or holds the beginning of this very training."""
-        if (self.folder / SPEC).exists():
-            raise TrainingError(f"{self.folder} holds a finished checkpoint; name another folder.")
+        refuse_finished(self.folder)
         if self._note.exists():
             if self._noted()["identity"] != self.identity:
                 raise TrainingError(
@@ -153,8 +151,7 @@ class Workplace:
 
     def settle(self, path: Path) -> None:
         """Put a whole file in its place."""
-        with self.fresh(path).open("rb") as written:
-            os.fsync(written.fileno())
+        put_on_disk(self.fresh(path))
         self.fresh(path).replace(path)
 
     @property
@@ -167,10 +164,28 @@ class Workplace:
             if {"identity", "weights", "state"} <= set(found):
                 return found
             damaged: Exception | None = None
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             damaged = error
         why = damaged or "it holds no training"
         raise TrainingError(f"{self._note} cannot be read ({why}); remove {self.folder}.") from damaged
+
+
+def refuse_finished(folder: Path) -> None:
+    """Refuse a folder with a finished checkpoint, and remove what a kill at the very end left in it."""
+    if (folder / SPEC).exists():
+        shutil.rmtree(folder / _WORK, ignore_errors=True)
+        raise TrainingError(f"{folder} holds a finished checkpoint; name another folder.")
+
+
+def check_folder(folder: str | Path) -> Path:
+    """The folder of a checkpoint, refused before any data is read if none can be written there."""
+    path = Path(folder)
+    try:
+        refuse_finished(path)
+        check_writable(path / _WORK)
+    except OSError as error:
+        raise TrainingError(f"{folder} cannot be written: {error.strerror}.") from error
+    return path
 
 
 @dataclass(frozen=True)
@@ -197,7 +212,7 @@ class Checkpoint:
         path = Path(folder)
         try:
             spec = json.loads((path / SPEC).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise TrainingError(f"{path} holds no finished checkpoint: {error}") from error
         found = Checkpoint(path, spec)
         if not isinstance(spec, dict) or found.files_hash != spec.get("hash"):
@@ -208,7 +223,7 @@ class Checkpoint:
 def made_with(*packages: str, device: str = "") -> dict[str, str]:
     """The command, and what it ran on."""
     return {
-        "command": shlex.join(["dialoscope", *sys.argv[1:]]),
+        "command": join_without_secrets(["dialoscope", *sys.argv[1:]]),
         **({"device": device} if device else {}),
         "python": platform.python_version(),
         **{name: version(name) for name in ("dialoscope", *packages)},
@@ -226,5 +241,5 @@ def finish(
     fresh = place.fresh(folder / SPEC)
     fresh.write_text(json.dumps(defined(found.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     place.settle(folder / SPEC)
-    shutil.rmtree(place.work)
+    shutil.rmtree(place.work, ignore_errors=True)  # what stays is removed when the folder is named again
     return found

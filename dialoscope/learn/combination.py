@@ -160,13 +160,13 @@ def load(folder: Path) -> Combination:
     """The combination that a training left in a folder; one that is damaged or of another kind is refused."""
     try:
         spec = json.loads((folder / SPEC).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TrainingError(f"{folder} holds no finished checkpoint: {error}") from error
     if not isinstance(spec, dict) or spec.get("recipe") != RECIPE:
         raise TrainingError(f"{folder} holds no composite; make one with dialoscope train composite.")
     try:
         found = Combination.of(spec["combination"])
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise TrainingError(f"{folder} is damaged: {SPEC} holds no whole combination ({error!r}).") from error
     if found.hash != spec.get(IN_SPEC):
         raise TrainingError(f"{folder} is damaged: its weights are not those that the training left there.")

@@ -43,6 +43,12 @@ class Lesson:
     ranked: Mapping[str, Rivals]
     """The same exchanges with random replies."""
 
+    @property
+    def contexts(self) -> Ints:
+        """The numbers of those texts that are contexts."""
+        parts = (self.training, *self.judged.values(), *self.ranked.values())
+        return np.unique(np.concatenate([part.queries for part in parts]))
+
     def among(self, known: NDArray[np.bool_]) -> "Lesson":
         """Without exchanges of which a text has nothing that the embedding knows."""
         found = replace(

@@ -2,12 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from dialoscope.assets import licences
 from dialoscope.backends.heads import Objective, Representation
+from dialoscope.backends.models import asset_names
 from dialoscope.errors import TrainingError
 
 Method = Literal["lora", "full"]
@@ -37,6 +39,13 @@ class Settings:
         """What the outcome depends on, besides the data."""
         told = {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.compare}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+
+    def check_licences(self, data: Sequence[str] = ()) -> None:
+        """Refuse models and data that `DIALOSCOPE_LICENCE` does not allow; announce those of others."""
+        models = [getattr(self, name, "") for name in ("model", "teacher", "embedding")]
+        named = [*models, *(name.partition(":")[0] for name in data)]
+        used = [asset for name in named if name for asset in asset_names(name)]
+        licences.allow(f"train {self.name}", used, None)
 
     def identity(self, model: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """All that makes a training this one and no other: how, on top of which model, from which data."""

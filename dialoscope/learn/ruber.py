@@ -8,11 +8,12 @@ from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from dialoscope.backends.checkpoints import WEIGHTS
+from dialoscope.backends.cutting import latest
 from dialoscope.backends.features import Features, embedding_of
-from dialoscope.backends.heads import Shape
+from dialoscope.backends.heads import HALF, WORD_VECTORS, Shape
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.errors import TrainingError
-from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, check_folder, finish, made_with
 from dialoscope.learn.corpus import Split
 from dialoscope.learn.head_card import card_of_head
 from dialoscope.learn.lessons import Lesson, in_part, lesson_of
@@ -52,10 +53,12 @@ def train_ruber(
             save_every=save_every,
         )  # fmt: skip
     recipe = recipe or RuberRecipe()
+    path = check_folder(folder)
+    recipe.check_licences(names_of(data))
     found = _parted(split_of(data, validation, tests, avoid), recipe.part)
     told = data_told(names_of(data), found, "dialogues", licence)
     lesson = lesson_of(found.train, found.judged, recipe)
-    return _trained(recipe, Path(folder), lesson, told, save_every)
+    return _trained(recipe, path, lesson, told, save_every)
 
 
 def ruber_recipe(**chosen: Any) -> RuberRecipe | CrossRecipe:  # noqa: ANN401 - settings of any type
@@ -104,7 +107,12 @@ def _trained(
     about = {**data, "exchanges": len(lesson.training.right)}
     side = import_torch_side("_torch_heads", "Training", "dialoscope.learn")
     with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:
-        inputs = side.inputs_of(Features(embedding), lesson.texts, Shape.of(recipe.settings()), recipe.device)
+        texts, contexts = list(lesson.texts), lesson.contexts.tolist()
+        for number, text in zip(
+            contexts, latest(embedding, [texts[number] for number in contexts]), strict=True
+        ):
+            texts[number] = text
+        inputs = side.inputs_of(Features(embedding), texts, Shape.of(recipe.settings()), recipe.device)
         known = lesson.among(inputs.counts > 0)
         place.save(State(), Path.touch)  # from here on the folder is this training's
         with side.one_thread():
@@ -125,6 +133,7 @@ def _taught(recipe: RuberRecipe, place: Workplace, task_of: Any, side: Any, save
     told = {
         **place.identity,
         "dims": new.inputs.dims,
+        **({WORD_VECTORS: HALF} if new.head.shape.recurrent else {}),
         "before": before,
         "made with": made_with("torch", "numpy", device=new.device.type),
     }

@@ -8,7 +8,7 @@ from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.models import fingerprint
 from dialoscope.errors import MissingExtra, TrainingError
 from dialoscope.learn.card import card_of
-from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, finish, made_with
+from dialoscope.learn.checkpoint import Checkpoint, State, Workplace, check_folder, finish, made_with
 from dialoscope.learn.corpus import Split, split
 from dialoscope.learn.pairs import PairSplit, split_pairs
 from dialoscope.learn.recipe import CrossRecipe, LmRecipe, NliRecipe, Recipe
@@ -40,6 +40,8 @@ def train_lm(
         save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or LmRecipe()
+    path = check_folder(folder)
+    recipe.check_licences(names_of(data))
     found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
     side = _side("_torch_dialogues")
@@ -51,9 +53,7 @@ def train_lm(
             for what, value in task.figures(part).items()
         }
 
-    return _trained(
-        recipe, Path(folder), about, lambda: side.DialogueTask(recipe, found), figures, save_every
-    )
+    return _trained(recipe, path, about, lambda: side.DialogueTask(recipe, found), figures, save_every)
 
 
 def train_nli(
@@ -81,6 +81,8 @@ def train_nli(
         save_every: Seconds between two savings of how far it is, for when it is stopped.
     """
     recipe = recipe or NliRecipe()
+    path = check_folder(folder)
+    recipe.check_licences([*names_of(data), *names_of(dialogues)])
     side = _side("_torch_tasks")
     if recipe.teacher and not names_of(dialogues):
         raise TrainingError("A teacher judges pairs from dialogues: name at least one file of dialogues.")
@@ -103,7 +105,7 @@ def train_nli(
             told |= {f"swapped, {name}": task.either_way(part) for name, part in parts.items()}
         return told
 
-    return _trained(recipe, Path(folder), about, lambda: side.PairTask(recipe, found), figures, save_every)
+    return _trained(recipe, path, about, lambda: side.PairTask(recipe, found), figures, save_every)
 
 
 def train_cross(
@@ -119,6 +121,8 @@ def train_cross(
 ) -> Checkpoint:
     """Teach an encoder to tell replies that people gave from others; arguments as of `train_lm`."""
     recipe = recipe or CrossRecipe()
+    path = check_folder(folder)
+    recipe.check_licences(names_of(data))
     found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
     side = _side("_torch_tasks")
@@ -126,7 +130,7 @@ def train_cross(
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         return {f"right preferred, {name}": task.preference(part) for name, part in found.judged.items()}
 
-    return _trained(recipe, Path(folder), about, lambda: side.ReplyTask(recipe, found), figures, save_every)
+    return _trained(recipe, path, about, lambda: side.ReplyTask(recipe, found), figures, save_every)
 
 
 def _trained(

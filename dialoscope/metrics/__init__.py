@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import inspect
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module, metadata
@@ -9,6 +10,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
+from dialoscope.assets import ASSETS, licences
 from dialoscope.backends.naming import described, is_kind
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import (
@@ -20,6 +22,7 @@ from dialoscope.metrics.base import (
     SumMetric,
     setting_types,
 )
+from dialoscope.printable import printable
 
 __all__ = [
     "METRICS",
@@ -91,16 +94,32 @@ SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
 )
 
 
-def metric(text: str) -> Metric[Any]:
-    """The one metric that the text names."""
-    named = metrics(text)
+def metric(text: str, *, licence: str | None = None) -> Metric[Any]:
+    """The one metric that the text names; for `licence` see `metrics`."""
+    named = metrics(text, licence=licence)
     if len(named) != 1:
         raise MetricError(f"'{text}' names {len(named)} metrics; one is wanted here.")
     return named[0]
 
 
-def metrics(text: str) -> list[Metric[Any]]:
-    """All metrics that the text names: `rouge:order=1/2/l` is three of them."""
+def metrics(text: str, *, licence: str | None = None) -> list[Metric[Any]]:
+    """All metrics that the text names: `rouge:order=1/2/l` is three of them.
+
+    Where `licence` is `permissive`, models that the text does not name are replaced by permissive ones, and
+    a metric that has none is refused. A text alone names the same metric always: `DIALOSCOPE_LICENCE` is for
+    those who score.
+    """
+    return check_licences(_named(text, licence), licence)
+
+
+def check_licences(named: list[Metric[Any]], licence: str | None) -> list[Metric[Any]]:
+    """The metrics, none of which needs an asset that is not permissive where `licence` is `permissive`."""
+    if licence is not None:
+        licences.check({str(one): one.asset_names for one in named}, licences.read_choice(licence))
+    return named
+
+
+def _named(text: str, licence: str | None) -> list[Metric[Any]]:
     head, _, rest = text.strip().partition(":")
     if "," in head:
         raise MetricError(f"'{text}' is no metric. Name one metric at a time: -m bleu -m rouge.")
@@ -118,7 +137,7 @@ def metrics(text: str) -> list[Metric[Any]]:
         for key, value in settings.items()
         if not is_kind(hints.get(key.partition(".")[0]))
     ]
-    models = _models(settings, preset, chosen)
+    models = _models(settings, preset, chosen, is_permissive=licence == "permissive")
     return [chosen(**{**preset, **models, **dict(choice)}) for choice in product(*options)]
 
 
@@ -128,18 +147,26 @@ def _words(chosen: type[Metric[Any]], key: str, value: str) -> list[str]:
 
 
 def _models(
-    settings: Mapping[str, str], preset: Mapping[str, Any], chosen: type[Metric[Any]]
+    settings: Mapping[str, str], preset: Mapping[str, Any], chosen: type[Metric[Any]], *, is_permissive: bool
 ) -> dict[str, Any]:
     """The models among the settings; `lm=gpt2,lm.window=512` sets one and something of its own."""
     found: dict[str, Any] = {}
     for name, kind in setting_types(chosen).items():
         own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
-        if is_kind(kind) and (name in settings or own):
-            usual = preset.get(name, getattr(chosen, name))  # a variant may want its model in another way
+        usual = preset.get(name, getattr(chosen, name, None))  # a variant may want its model in another way
+        allowed = _permissive(usual) if is_permissive and name not in settings else usual
+        if is_kind(kind) and (name in settings or own or allowed is not usual):
+            usual = allowed
             model = settings.get(name, usual)
             model = described(kind, model, like=usual, settings=own) if isinstance(model, str) else model
             found[name] = _set(chosen, name, model, own)
     return found
+
+
+def _permissive(model: Any) -> Any:  # noqa: ANN401 - of any kind
+    """The model, or the permissive one that can be used in its place."""
+    asset = ASSETS.get(getattr(model, "model", ""))
+    return dataclasses.replace(model, model=asset.permissive) if asset and asset.permissive else model
 
 
 def _set(chosen: type[Metric[Any]], name: str, model: Any, own: Mapping[str, str]) -> Any:  # noqa: ANN401
@@ -155,11 +182,11 @@ def _set(chosen: type[Metric[Any]], name: str, model: Any, own: Mapping[str, str
     return dataclasses.replace(model, **read) if read else model
 
 
-def suite(name: str) -> list[Metric[Any]]:
-    """The metrics of a suite."""
+def suite(name: str, *, licence: str | None = None) -> list[Metric[Any]]:
+    """The metrics of a suite; for `licence` see `metrics`."""
     if name not in SUITES:
         raise MetricError(f"There is no suite '{name}'. Choose one of: {', '.join(SUITES)}.")
-    return [each for text in SUITES[name] for each in metrics(text)]
+    return check_licences([each for text in SUITES[name] for each in _named(text, licence)], licence)
 
 
 def metric_names() -> list[str]:
@@ -175,8 +202,7 @@ def metric_class(name: str) -> type[Metric[Any]]:
         found: type[Metric[Any]] = getattr(import_module(module), attribute)
         return found
     if name in _plugins():
-        plugin: type[Metric[Any]] = _plugins()[name].load()
-        return plugin
+        return _load_plugin(_plugins()[name])
     near = difflib.get_close_matches(name, metric_names(), n=1)
     hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(metric_names())}."
     raise MetricError(f"There is no metric '{name}'.{hint}")
@@ -185,9 +211,37 @@ def metric_class(name: str) -> type[Metric[Any]]:
 @cache
 def _plugins() -> Mapping[str, metadata.EntryPoint]:
     """Metrics of other packages, through the entry point `dialoscope.metrics`."""
-    return MappingProxyType(
-        {entry.name: entry for entry in metadata.entry_points(group="dialoscope.metrics")}
-    )
+    entries: dict[str, metadata.EntryPoint] = {}
+    for package in metadata.distributions():
+        try:
+            own = package.entry_points.select(group="dialoscope.metrics")
+        except Exception:  # noqa: S112 - whoever it is, its list of entry points cannot be read
+            continue
+        for entry in own:
+            entries.setdefault(entry.name, entry)  # the package that is first on the path, as for imports
+    return MappingProxyType(entries)
+
+
+def _load_plugin(entry: metadata.EntryPoint) -> type[Metric[Any]]:
+    """Import the class that an entry point names; whatever is wrong with it, the message says whose it is."""
+    package = f" of the package {printable(entry.dist.name)}" if entry.dist else ""
+    subject = f"The metric '{printable(entry.name)}'{package}"
+    advice = "Repair or remove that package; other metrics are not affected."
+    try:
+        plugin = entry.load()
+    except (Exception, SystemExit) as error:  # a module may do anything when it is imported
+        reason = printable(" ".join(str(error).split()))
+        raise MetricError(
+            f"{subject} cannot be loaded: {type(error).__name__}: {reason.rstrip('.')}. {advice}"
+        ) from error
+    if not (isinstance(plugin, type) and issubclass(plugin, Metric)):
+        raise MetricError(f"{subject} cannot be used: {printable(entry.value)} is no Metric. {advice}")
+    missing = [name for name in ("name", "version", "paper", "tally") if not hasattr(plugin, name)]
+    missing += sorted(plugin.__abstractmethods__) if inspect.isabstract(plugin) else []
+    if missing:
+        lacks = ", ".join(missing)
+        raise MetricError(f"{subject} cannot be used: {printable(entry.value)} lacks {lacks}. {advice}")
+    return plugin
 
 
 def _split_name(head: str) -> tuple[str, str | None]:
@@ -200,9 +254,8 @@ def _split_name(head: str) -> tuple[str, str | None]:
         main = head.removeprefix(name).removeprefix("-")
         if (
             head.startswith(name)
-            and main
-            and metric_class(name).main_setting
             and len(main.split("/")[0]) == 1
+            and metric_class(name).main_setting  # last, since a plug-in is imported for it
         ):
             return name, main
     return head, None

@@ -8,6 +8,7 @@ import numpy as np
 from dialoscope.backends import Regressor
 from dialoscope.backends.bilinear import BilinearRegressor
 from dialoscope.metrics.base import Bounds, GradeMetric, ratio
+from dialoscope.metrics.cutting import note_cutting
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
 
@@ -22,7 +23,7 @@ class Adem(GradeMetric[Sums]):
     """The rating, from 1 to 5, that a model trained on ratings foretells for a reply."""
 
     name = "adem"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/P17-1103"
     needs = frozenset({"context", "references"})
     higher_is_better = True
@@ -44,6 +45,10 @@ class Adem(GradeMetric[Sums]):
     def measure(self, batch: Batch) -> Sums:
         """Undefined for a reply without words, context or reference."""
         return Sums(self.checkpoint.rate(list(batch)).reshape(-1, 2))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies were judged by only the newest part of their context, or without an end."""
+        return note_cutting(batch, self.checkpoint, enumerate(batch))
 
     def score_each(self, tally: Sums) -> Floats:
         """What is foretold, cut at the ends of the scale."""

@@ -27,11 +27,13 @@ from numpy.typing import NDArray
 
 from dialoscope.backends import Backend
 from dialoscope.backends.checkpoints import Trained
+from dialoscope.backends.kinds import asset_names_of
 from dialoscope.backends.naming import described, is_kind, obeys
 from dialoscope.errors import MetricError
 from dialoscope.signature import signature
 from dialoscope.tally import Floats, Ints, Sums, Tally, Values
 from dialoscope.text import Batch
+from dialoscope.text.tokenizer import VERSIONS as TOKENIZER_VERSIONS
 
 T = TypeVar("T", bound=Tally)
 
@@ -133,6 +135,11 @@ class Metric(ABC, Generic[T]):
         return tuple(getattr(self, name) for name, hint in hints.items() if is_kind(hint))
 
     @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The names of the assets that its numbers are made with."""
+        return asset_names_of(self.backends)
+
+    @property
     def tolerance(self) -> float:
         """How far off a number may be when it is made again: models add up in another order each time."""
         return 1e-9 if not self.at_once else max(map(_tolerance, self.backends))
@@ -153,6 +160,10 @@ class Metric(ABC, Generic[T]):
     @abstractmethod
     def measure(self, batch: Batch) -> T:
         """The statistics of each reply, seen alone."""
+
+    def notes(self, batch: Batch) -> Sequence[str]:
+        """What a run should note of how these replies were measured, such as texts that a model cut."""
+        return ()
 
     @property
     def to_fit(self) -> bool:
@@ -188,7 +199,7 @@ class Metric(ABC, Generic[T]):
     @property
     def signature(self) -> str:
         """How the number is made."""
-        return signature(self)
+        return signature(self, {"tokenizer": TOKENIZER_VERSIONS})
 
     def __str__(self) -> str:
         return written(self)

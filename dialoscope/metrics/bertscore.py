@@ -13,6 +13,7 @@ from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, GradeMetric
 from dialoscope.metrics.baseline import Baseline
+from dialoscope.metrics.cutting import note_cut_references
 from dialoscope.metrics.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
 from dialoscope.metrics.matching import Couple, Matches, remembered_matches, scores
 from dialoscope.tally import Floats, Ints, Sums
@@ -97,6 +98,10 @@ class Bertscore(GradeMetric[Sums]):
         best = np.full((len(batch), len(_PARTS)), math.nan)
         np.fmax.at(best, compared.owner, each)
         return Sums((best - level) / (1 - level))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies, or references of theirs, were read without their end."""
+        return note_cut_references(batch, self.encoder, self._as_read)
 
     def score_each(self, tally: Sums) -> Floats:
         """The part that is asked for."""

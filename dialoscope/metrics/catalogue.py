@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dialoscope.errors import MetricError
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.metrics.base import Metric
 
@@ -36,6 +37,8 @@ class Catalogue:
     """All metrics."""
 
     entries: tuple[Entry, ...]
+    broken: tuple[str, ...] = ()
+    """For each plug-in that cannot be used, a sentence that says why."""
 
     def printed(self, form: str) -> str:
         """As text, json or markdown."""
@@ -57,12 +60,18 @@ class Catalogue:
 
     def text(self) -> str:
         """A paragraph for each."""
-        return "\n\n".join(map(_paragraph, self.entries))
+        return "\n\n".join([*map(_paragraph, self.entries), *self.broken])
 
 
 def catalogue(trust: Known = lambda _: {}) -> Catalogue:
     """All metrics that are installed, and what is known of each by its default settings."""
-    return Catalogue(tuple(_entry(metric_class(name), trust) for name in metric_names()))
+    entries, broken = [], []
+    for name in metric_names():
+        try:
+            entries.append(_entry(metric_class(name), trust))
+        except MetricError as error:
+            broken.append(str(error))
+    return Catalogue(tuple(entries), tuple(broken))
 
 
 def _entry(chosen: type[Metric[Any]], trust: Known) -> Entry:

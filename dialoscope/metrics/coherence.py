@@ -12,7 +12,7 @@ class Coherence(ScaledLikelihood, ReadInContext):
     """How likely a language model finds a reply after its context."""
 
     name = "coherence"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/2020.acl-main.333"
     variants = MappingProxyType(
         {
@@ -22,6 +22,7 @@ class Coherence(ScaledLikelihood, ReadInContext):
                     "turns": 1,
                     "join": "space",
                     "length": "sum",
+                    "spaces": "keep",
                 }
             )
         }

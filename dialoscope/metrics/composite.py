@@ -79,6 +79,12 @@ class Composite(GradeMetric[Sums]):
         return tuple(dict.fromkeys(model for part in self.parts for model in part.backends))
 
     @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The composite itself, where it is an asset, and what its parts are made with."""
+        own = (self.model,) if self.model in assets.ASSETS and not Path(self.model).is_dir() else ()
+        return tuple(dict.fromkeys((*own, *(name for part in self.parts for name in part.asset_names))))
+
+    @property
     def tolerance(self) -> float:
         """What each part may be off by, on its scale."""
         found = self._weighed
@@ -108,6 +114,10 @@ class Composite(GradeMetric[Sums]):
         values = np.array(columns, float).reshape(len(self.parts), len(batch)).T
         silent = np.array([not one.response.strip() for one in batch], bool)
         return Sums(np.where(silent[:, None], math.nan, values))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """What there is to note of its parts."""
+        return [note for part in self.parts for note in part.notes(batch)]
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined for a reply of which every part that needs a context is, or every part at all."""

@@ -16,7 +16,7 @@ class Copying(MeanMetric):
     """The share of a reply's n-grams that stand in its context: a parrot looks relevant to many metrics."""
 
     name = "copying"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/N19-1170"
     needs = frozenset({"context"})
     higher_is_better = False
@@ -43,7 +43,7 @@ class Copying(MeanMetric):
         owner = grams.owner
         owner_said = np.repeat(said.owner, said_grams.lengths)
         copied = np.isin(within(owner, grams.ids), within(owner_said, said_grams.ids))
-        has_context = np.bincount(said.owner, minlength=len(batch)) > 0
+        has_context = np.array([example.has_context for example in batch], bool)
         return ratio(
             np.bincount(owner, weights=copied, minlength=len(batch)),
             np.where(has_context, grams.lengths, 0),

@@ -11,7 +11,8 @@ from dialoscope.backends.corpus import References
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import PoolMetric
-from dialoscope.metrics.points import Points, points_of
+from dialoscope.metrics.cutting import note_cutting
+from dialoscope.metrics.points import Points, pair_of, points_of
 from dialoscope.tally import Floats
 from dialoscope.text import Batch
 
@@ -60,6 +61,16 @@ class DistributionMetric(PoolMetric[Points]):
         """The points; those of all metrics are made once."""
         corpus = None if self._own else self.real
         return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies were read without the oldest part of their context, or without an end."""
+        pairs = (
+            (row, pair_of(example, text, self.turns))
+            for row, example in enumerate(batch)
+            if example.has_context
+            for text in (example.response, *(example.references if self._own else ()))
+        )
+        return note_cutting(batch, self.encoder, pairs)
 
     def score_each(self, tally: Points) -> Floats:
         """A reply alone has no distribution."""

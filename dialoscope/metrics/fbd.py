@@ -26,7 +26,7 @@ class Fbd(DistributionMetric):
     """How far apart a system's replies and people's lie, each seen as a Gaussian cloud of encoded pairs."""
 
     name = "fbd"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/2021.findings-acl.193"
     higher_is_better = False
     variants = MappingProxyType({"paper": MappingProxyType({"mean_term": "norm"})})

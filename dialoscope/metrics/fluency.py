@@ -1,14 +1,14 @@
 """Response fluency (Pang et al., 2020, https://aclanthology.org/2020.acl-main.333)."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from dialoscope.backends import LanguageModel
 from dialoscope.backends.language_model import TransformerLanguageModel
 from dialoscope.metrics.base import Metric
 from dialoscope.metrics.likelihoods import DEFAULT, ScaledLikelihood
-from dialoscope.metrics.reading import alone, reading, totals
+from dialoscope.metrics.reading import Spaces, alone, note_cut_texts, reading, totals
 from dialoscope.tally import Sums
 from dialoscope.text import Batch
 
@@ -21,19 +21,25 @@ class _ReadAlone(Metric[Sums]):
 
     lm: LanguageModel = DEFAULT
     """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
+    spaces: Spaces = field(default="strip", kw_only=True)
+    """Whether spaces around a reply are left out, as a language model makes much of them, or kept."""
 
     @property
     def statistics(self) -> Hashable:
         """The sum over tokens and their number, whatever is made of them."""
-        return "alone", self.lm
+        return "alone", self.lm, self.spaces
 
     def announce(self, batch: Batch) -> None:
         """The reply by itself."""
-        reading(batch, self.lm).add(alone(batch))
+        reading(batch, self.lm).add(alone(batch, self.spaces))
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined for a reply without tokens."""
-        return totals(reading(batch, self.lm).answers(alone(batch)))
+        """Undefined for a blank reply."""
+        return totals(reading(batch, self.lm).answers(alone(batch, self.spaces)))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies are longer than the model sees at once."""
+        return note_cut_texts(batch, self.lm, alone(batch, self.spaces))
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,8 @@ class Fluency(ScaledLikelihood, _ReadAlone):
     """How likely a language model finds a reply by itself, whatever it replies to."""
 
     name = "fluency"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/2020.acl-main.333"
     variants = MappingProxyType(
-        {"pang-code": MappingProxyType({"lm": TransformerLanguageModel(start="none")})}
+        {"pang-code": MappingProxyType({"lm": TransformerLanguageModel(start="none"), "spaces": "keep"})}
     )

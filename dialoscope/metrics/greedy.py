@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from dialoscope.metrics.base import ratio
-from dialoscope.metrics.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric
+from dialoscope.metrics.word_vectors import FBD, MOST_COSINES, NLG_EVAL, VectorTexts, WordVectorMetric
 from dialoscope.tally import Floats, Ints
+from dialoscope.text import Batch
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,20 @@ class Greedy(WordVectorMetric):
 
     direction: Literal["both", "reply", "reference"] = "both"
     """Whose words look for their nearest: the mean of both, those of the reply, or of the reference."""
+
+    def grade(self, batch: Batch) -> Floats:
+        """Undefined too for a reply with too many different words to compare with those of a reference."""
+        values = super().grade(batch)
+        texts, pairs = self._texts(batch), self._pairs(batch)
+        replies = pairs.owner[texts.have_too_many_cosines(pairs.replies, pairs.references)[pairs.row]]
+        if len(replies):
+            values[replies] = math.nan
+            batch.report_undefined(
+                f"greedy, which compares at most {MOST_COSINES:,} pairs of different words of a reply and a "
+                "reference",
+                replies.tolist(),
+            )
+        return values
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
         """A word that counts as zeros is matched with nothing and by nothing, but makes its text longer."""

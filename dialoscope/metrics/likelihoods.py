@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from dialoscope.backends import LanguageModel
 from dialoscope.backends.language_model import TransformerLanguageModel
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, Fitted, GradeMetric, Metric, ratio
-from dialoscope.metrics.reading import Join, in_context, reading, totals
+from dialoscope.metrics.reading import Join, Spaces, Texts, in_context, note_cut_texts, reading, totals
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
 
@@ -39,6 +39,8 @@ class ReadInContext(Metric[Sums]):
     """How many of the last turns it sees; 0: all."""
     join: Join = "newline"
     """What stands between turns, and between the last one and the reply."""
+    spaces: Spaces = field(default="strip", kw_only=True)
+    """Whether spaces around a reply are left out, as a language model makes much of them, or kept."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,16 +50,23 @@ class ReadInContext(Metric[Sums]):
     @property
     def statistics(self) -> Hashable:
         """The sum over tokens and their number, whatever is made of them."""
-        return "in context", self.lm, self.turns, self.join
+        return "in context", self.lm, self.turns, self.join, self.spaces
 
     def announce(self, batch: Batch) -> None:
         """The reply after its context."""
-        reading(batch, self.lm).add(in_context(batch, self.turns, self.join))
+        reading(batch, self.lm).add(self.texts(batch))
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined without context, and for a reply without tokens."""
-        texts = in_context(batch, self.turns, self.join)
-        return totals(reading(batch, self.lm).answers(texts))
+        """Undefined where the reply or what comes before it is blank."""
+        return totals(reading(batch, self.lm).answers(self.texts(batch)))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies were read without all of their context."""
+        return note_cut_texts(batch, self.lm, self.texts(batch))
+
+    def texts(self, batch: Batch) -> Texts:
+        """Each reply after its context."""
+        return in_context(batch, self.turns, self.join, self.spaces)
 
 
 @dataclass(frozen=True)

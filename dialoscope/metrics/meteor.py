@@ -2,9 +2,10 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -19,6 +20,8 @@ from dialoscope.tally import Floats, Ints, Sums
 from dialoscope.text import Batch, Tokenizer
 from dialoscope.text.alignment import (
     EXACT,
+    FEW_WORDS,
+    MOST_STEPS,
     PARAPHRASE,
     STEM,
     SYNONYM,
@@ -122,10 +125,18 @@ class Meteor(SumMetric):
         """The counts of each reply with the reference that gives it the highest score, and that score."""
         pairs, rows = self._pairs(batch)
         scored = np.concatenate([rows, self.of_many(rows)[:, None]], axis=1)
+        unaligned = np.asarray(np.isnan(rows).any(axis=1))
+        scored[unaligned] = math.nan
         best = np.full((len(batch), _SCORE + 1), math.nan)
-        # Written from the worst to the best, of which the last stays; of equals the first reference.
+        # Written from the worst to the best, of which the last stays; of equals the first reference. NaN
+        # comes last: a reply that cannot be aligned with one of its references is undefined.
         order = np.lexsort((-np.arange(len(pairs.owner)), scored[pairs.row, _SCORE]))
         best[pairs.owner[order]] = scored[pairs.row[order]]
+        if unaligned.any():
+            most = f"at most {MOST_STEPS // self.beam:,} pairs of like words of a reply and a reference"
+            fewer = f"(fewer for replies of more than {FEW_WORDS:,} words)"
+            replies = pairs.owner[unaligned[pairs.row]]
+            batch.report_undefined(f"{self}, which compares {most} {fewer}", replies.tolist())
         return Sums(best)
 
     def of_one(self, counts: Floats) -> Floats:
@@ -194,8 +205,10 @@ class Meteor(SumMetric):
         phrases = _Phrases.among(texts, Paraphrases(self.paraphrases)) if self.paraphrases else None
         return lambda reply, reference: _align(reply, reference, alike, phrases, self.beam)
 
-    def _counts(self, reply: "_Text", reference: "_Text", align: "_Aligner") -> list[int]:
+    def _counts(self, reply: "_Text", reference: "_Text", align: "_Aligner") -> list[float]:
         matches = align(reply.words, reference.words)
+        if matches is None:
+            return [math.nan] * _SCORE
         counts = [len(reply.words), len(reference.words), reply.functions, reference.functions]
         covered = [0] * _MATCH_COLUMNS
         for start, length, reference_start, reference_length, kind in matches:
@@ -232,7 +245,8 @@ class _Pairs(NamedTuple):
     """Where the counts of these two texts stand."""
 
 
-_Aligner = Callable[[Sequence[str], Sequence[str]], list[Match]]
+_Aligner = Callable[[Sequence[str], Sequence[str]], list[Match] | None]
+"""Nothing comes back for texts that take too long to align."""
 
 
 class _Alike(NamedTuple):
@@ -274,24 +288,29 @@ class _Phrases(NamedTuple):
 
 def _align(
     reply: Sequence[str], reference: Sequence[str], alike: _Alike, phrases: _Phrases | None, beam: int
-) -> list[Match]:
+) -> list[Match] | None:
     """As METEOR 1.5."""
     if reply == reference:
         return [Match(place, 1, place, 1, EXACT) for place in range(len(reply))]
-    candidates = _word_matches(reply, reference, alike)
+    found = _word_matches(reply, reference, alike)
     if phrases:
-        for match in _phrase_matches(reply, reference, phrases):
-            candidates.setdefault(match.reference, []).append(match)
+        found = chain(found, ([match] for match in _phrase_matches(reply, reference, phrases)))
+    candidates: dict[int, list[Match]] = {}
+    pairs = 0
+    for matches in found:
+        pairs += len(matches)
+        if pairs * beam > MOST_STEPS:
+            return None
+        candidates.setdefault(matches[0].reference, []).extend(matches)
     return beam_alignment(candidates, len(reference), beam)
 
 
-def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> dict[int, list[Match]]:
-    """All pairs of words that may match, for each place in the reference; equal words match exactly only."""
+def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> Iterator[list[Match]]:
+    """All pairs of words that may match, by place in the reference; equal words match exactly only."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, word in enumerate(reply):
         places[word].append(place)
     said = frozenset(places)
-    found: dict[int, list[Match]] = {}
     for place, word in enumerate(reference):
         matches = [Match(start, 1, place, 1, EXACT) for start in places.get(word, ())]
         for kind, others in ((STEM, alike.stems[word]), (SYNONYM, alike.meanings[word])):
@@ -299,8 +318,7 @@ def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike)
                 starts = sorted(start for other in common for start in places[other])
                 matches += [Match(start, 1, place, 1, kind) for start in starts]
         if matches:
-            found[place] = matches
-    return found
+            yield matches
 
 
 def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Phrases) -> Iterable[Match]:
@@ -325,16 +343,16 @@ def _in_both(
     phrases: Mapping[str, Sequence[int]],
     others: Mapping[str, Sequence[int]],
     table: Mapping[str, Sequence[str]],
-) -> list[_Found]:
+) -> Iterator[_Found]:
     """By place, then length, then in the order of the table."""
-    found = [
-        _Found(place, other_place, _length(phrase), _length(other))
-        for phrase in phrases.keys() & table.keys()
-        for other in table[phrase]
-        for place in phrases[phrase]
-        for other_place in others.get(other, ())
-    ]
-    return sorted(found, key=lambda one: (one.place, one.length))
+    phrases_in_table = phrases.keys() & table.keys()
+    by_place = sorted(
+        (place, _length(phrase), phrase) for phrase in phrases_in_table for place in phrases[phrase]
+    )
+    for place, length, phrase in by_place:
+        for other in table[phrase]:
+            for other_place in others.get(other, ()):
+                yield _Found(place, other_place, length, _length(other))
 
 
 def _places_of_phrases(text: Sequence[str], longest: int) -> dict[str, list[int]]:

@@ -21,7 +21,7 @@ class Normality(DistributionMetric):
     """The mean over dimensions of the p-value with which Shapiro and Wilk's test takes them for normal."""
 
     name = "normality"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/2021.findings-acl.193"
     higher_is_better = None
 

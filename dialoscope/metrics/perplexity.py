@@ -15,7 +15,7 @@ class Perplexity(SumMetric, ReadInContext):
     """Among how many equally likely tokens a language model might as well choose the next one of a reply."""
 
     name = "perplexity"
-    version = 1
+    version = 2
     paper = "https://arxiv.org/abs/2001.09977"
     higher_is_better = False
 

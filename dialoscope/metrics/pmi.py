@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.backends import Continuation
 from dialoscope.metrics.base import Bounds, GradeMetric, ratio
 from dialoscope.metrics.likelihoods import TOKENS, ReadInContext
-from dialoscope.metrics.reading import Texts, in_context, reading
+from dialoscope.metrics.reading import Texts, reading
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
 
@@ -20,7 +20,7 @@ class Pmi(GradeMetric[Sums], ReadInContext):
     """How much likelier a language model finds a reply after its context than by itself."""
 
     name = "pmi"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/N16-1014"
     higher_is_better = True
 
@@ -43,16 +43,16 @@ class Pmi(GradeMetric[Sums], ReadInContext):
     @property
     def statistics(self) -> Hashable:
         """Both sums over the same tokens, and their number."""
-        return "mutual", self.lm, self.turns, self.join
+        return "mutual", self.lm, self.turns, self.join, self.spaces
 
     def announce(self, batch: Batch) -> None:
         """The reply after its context and without it."""
-        given = in_context(batch, self.turns, self.join)
+        given = self.texts(batch)
         reading(batch, self.lm).add([*given, *_bare(given)])
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined without context, and for a reply without tokens."""
-        given = in_context(batch, self.turns, self.join)
+        """Undefined where the reply or what comes before it is blank."""
+        given = self.texts(batch)
         read = reading(batch, self.lm)
         rows = [_mutual(*pair) for pair in zip(read.answers(given), read.answers(_bare(given)), strict=True)]
         return Sums(np.array(rows, float).reshape(-1, 3))

@@ -349,7 +349,7 @@ class Points(Shared):
 def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
     """The points of replies, and of their references and bare contexts, or of a corpus in place of these."""
     crowd = Crowd.of(corpus, encoder, turns) if corpus else None
-    known = np.array([place for place, example in enumerate(batch) if example.context], np.int64)
+    known = np.array([place for place, example in enumerate(batch) if example.has_context], np.int64)
     counts = np.array([0 if corpus else len(batch[place].references) for place in known.tolist()], np.int64)
     compared, owner = known[counts > 0], np.repeat(known, counts)
     said = _Said(
@@ -415,7 +415,7 @@ def _spread(values: Ints, places: Ints, size: int) -> Ints:
 
 def pair_of(example: Example, text: str, turns: int) -> Pair:
     """A reply after the last turns of its context, joined by a space; 0: after all of them."""
-    return Pair(" ".join(example.context[-turns:]), text)
+    return Pair(" ".join(example.context[-turns:]), text if text.strip() else "")
 
 
 def items_of(examples: Sequence[Example]) -> Ints:

@@ -33,7 +33,7 @@ class Prd(DistributionMetric):
     """How much of what a system says people could say, and the other way round: the best F1 of the two."""
 
     name = "prd"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/2021.findings-acl.193"
     higher_is_better = True
 

@@ -7,11 +7,13 @@ from typing import Literal
 import numpy as np
 
 from dialoscope.backends import Continuation, LanguageModel
+from dialoscope.metrics.cutting import note_cutting
 from dialoscope.records import Example
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
 
 Join = Literal["newline", "space"]
+Spaces = Literal["strip", "keep"]
 Texts = Sequence[Continuation | None]
 """What is read of each reply; nothing where there is nothing to read."""
 
@@ -43,19 +45,33 @@ def reading(batch: Batch, lm: LanguageModel) -> Reading:
     return batch.once(("reading", lm), lambda: Reading(lm))
 
 
-def in_context(batch: Batch, turns: int, join: Join) -> Texts:
-    """Each reply after the last so many turns of its context (0: all); nothing without context or reply."""
+def in_context(batch: Batch, turns: int, join: Join, spaces: Spaces) -> Texts:
+    """Each reply after the last so many turns of its context (0: all); nothing where either is blank."""
     return batch.once(
-        ("in context", turns, join),
-        lambda: [_continuation(one, turns, join) if one.context and one.response else None for one in batch],
+        ("in context", turns, join, spaces),
+        lambda: [_continuation(example, turns, join, spaces) for example in batch],
     )
 
 
-def alone(batch: Batch) -> Texts:
-    """Each reply with nothing before it."""
+def alone(batch: Batch, spaces: Spaces) -> Texts:
+    """Each reply with nothing before it; nothing for a blank one."""
     return batch.once(
-        ("alone",), lambda: [Continuation("", one.response) if one.response else None for one in batch]
+        ("alone", spaces),
+        lambda: [
+            Continuation("", reply_text(example, spaces)) if example.response.strip() else None
+            for example in batch
+        ],
     )
+
+
+def note_cut_texts(batch: Batch, lm: LanguageModel, texts: Texts) -> list[str]:
+    """What a run notes of replies that the model could not read with all that comes before them."""
+    return note_cutting(batch, lm, ((row, text) for row, text in enumerate(texts) if text is not None))
+
+
+def reply_text(example: Example, spaces: Spaces) -> str:
+    """The reply, without the spaces around it unless they are to be kept."""
+    return example.response if spaces == "keep" else example.response.strip()
 
 
 def totals(found: Sequence[Floats]) -> Sums:
@@ -64,9 +80,11 @@ def totals(found: Sequence[Floats]) -> Sums:
     return Sums(np.array(rows, float).reshape(-1, 2))
 
 
-def _continuation(example: Example, turns: int, join: Join) -> Continuation:
+def _continuation(example: Example, turns: int, join: Join, spaces: Spaces) -> Continuation | None:
     """A space belongs to the word that follows it, a newline to the line that it ends."""
-    said = example.context[-turns:]
+    said, reply = example.context[-turns:], reply_text(example, spaces)
+    if not (reply.strip() and "".join(said).strip()):
+        return None
     if join == "space":
-        return Continuation(" ".join(said), f" {example.response}")
-    return Continuation("".join(f"{turn}\n" for turn in said), example.response)
+        return Continuation(" ".join(said), f" {reply}")
+    return Continuation("".join(f"{turn}\n" for turn in said), reply)

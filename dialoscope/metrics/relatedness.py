@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialoscope.backends import Encoder
+from dialoscope.backends.cutting import latest
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, MeanMetric
+from dialoscope.metrics.cutting import note_cutting
 from dialoscope.metrics.word_vectors import cosines
 from dialoscope.tally import Floats
 from dialoscope.text import Batch
@@ -18,7 +20,7 @@ class Relatedness(MeanMetric):
     """How near the vector of a reply is to that of the turn before it, to an encoder."""
 
     name = "relatedness"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/D18-1432"
     needs = frozenset({"context"})
     higher_is_better = True
@@ -41,7 +43,7 @@ class Relatedness(MeanMetric):
 
     def grade(self, batch: Batch) -> Floats:
         """Undefined where nothing is said, in the reply or before it, and for a vector without length."""
-        said = ["\n".join(one.context[-self.turns :]).strip() for one in batch]
+        said = latest(self.encoder, self._contexts(batch))
         replies = [one.response.strip() for one in batch]
         both = np.array([bool(before and reply) for before, reply in zip(said, replies, strict=True)], bool)
         texts = list(dict.fromkeys(text for text in (*said, *replies) if text))
@@ -52,3 +54,14 @@ class Relatedness(MeanMetric):
         left, right = np.array(pairs, np.int64).reshape(-1, 2).T
         found[both] = cosines(vectors[left], vectors[right]).clip(-1, 1)
         return found
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which contexts were read without their oldest part, and which replies without their end."""
+        replies = (example.response.strip() for example in batch)
+        return [
+            *note_cutting(batch, self.encoder, enumerate(self._contexts(batch)), contexts=True),
+            *note_cutting(batch, self.encoder, enumerate(replies)),
+        ]
+
+    def _contexts(self, batch: Batch) -> list[str]:
+        return ["\n".join(example.context[-self.turns :]).strip() for example in batch]

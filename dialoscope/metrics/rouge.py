@@ -13,6 +13,13 @@ from dialoscope.metrics.base import Bounds, MeanMetric
 from dialoscope.tally import Floats, Ints, begins_run
 from dialoscope.text import Batch, Overlap, Tokenizer, overlap
 
+_MOST_PAIRS = MappingProxyType({"l": 10**10, "w": 10**8})
+_MOST_PAIRS_OF_SCRIPT = 10**7
+"""Words of the reply times words of the reference beyond which a common subsequence is undefined.
+
+Its time grows with this product, and weighting=rouge-1.5.5 takes ten times as long as weighting=paper.
+"""
+
 
 class _Shares(NamedTuple):
     """How much of each reply is in each reference, and how much of the reference in the reply."""
@@ -34,7 +41,7 @@ class Rouge(MeanMetric):
     variants = MappingProxyType(
         {
             "rouge-score": MappingProxyType({"tokenizer": "rouge-score"}),
-            "nlg-eval": MappingProxyType({"tokenizer": "spaces", "beta": 1.2, "best": "each"}),
+            "nlg-eval": MappingProxyType({"tokenizer": "nlg-eval", "beta": 1.2, "best": "each"}),
         }
     )
 
@@ -65,14 +72,23 @@ class Rouge(MeanMetric):
         return Bounds(0, 1)
 
     def grade(self, batch: Batch) -> Floats:
-        """The best over the references of each reply; undefined without references."""
+        """The best over the references of each reply; undefined without any, and where one is too long."""
         pairs = overlap(batch, Tokenizer(self.tokenizer, stem=self.stem))
         shares = batch.once(self._of_shares, lambda: self._shares(pairs))
+        values = self._best(shares, pairs.owner, len(batch))
+        too_long = pairs.owner[np.isnan(shares.recall)]
+        if len(too_long):
+            values[too_long] = math.nan
+            weighting = "" if self.weighting == "paper" else f":weighting={self.weighting}"
+            most = f"at most {self._most_pairs:,} pairs of words of a reply and a reference"
+            batch.report_undefined(f"rouge-{self.order}{weighting}, which compares {most}", too_long.tolist())
+        return values
+
+    def _best(self, shares: _Shares, owner: Ints, replies: int) -> Floats:
         if self.best == "each":
-            shares = _Shares(*(_highest(share, pairs.owner, len(batch)) for share in shares))
-            return self._part(shares)
-        best = _best_pairs(self._f(shares), pairs.owner, len(batch))
-        return np.where(best < 0, math.nan, self._part(shares)[best] if len(pairs.owner) else math.nan)
+            return self._part(_Shares(*(_highest(share, owner, replies) for share in shares)))
+        best = _best_pairs(self._f(shares), owner, replies)
+        return np.where(best < 0, math.nan, self._part(shares)[best] if len(owner) else math.nan)
 
     @property
     def _of_shares(self) -> Hashable:
@@ -96,15 +112,29 @@ class Rouge(MeanMetric):
 
     def _shares(self, pairs: Overlap) -> _Shares:
         of_reply, of_reference = pairs.replies.lengths, pairs.references.lengths
-        if self.order == "l":
-            return _Shares(_share(pairs.subsequence, of_reply), _share(pairs.subsequence, of_reference))
-        if self.order == "w":
-            return self._weighted_shares(pairs)
+        if self.order in _MOST_PAIRS:
+            fits = of_reply * of_reference <= self._most_pairs
+            if fits.all():
+                return self._subsequence_shares(pairs)
+            shares = _Shares(*np.full((2, len(fits)), math.nan))
+            for every, some in zip(
+                shares, self._subsequence_shares(pairs.take(np.flatnonzero(fits))), strict=True
+            ):
+                every[fits] = some
+            return shares
         less = int(self.order) - 1
         matches = pairs.matches(less + 1)
         return _Shares(_share(matches, of_reply - less), _share(matches, of_reference - less))
 
-    def _weighted_shares(self, pairs: Overlap) -> _Shares:
+    @property
+    def _most_pairs(self) -> int:
+        of_script = self.order == "w" and self.weighting == "rouge-1.5.5"
+        return _MOST_PAIRS_OF_SCRIPT if of_script else _MOST_PAIRS[self.order]
+
+    def _subsequence_shares(self, pairs: Overlap) -> _Shares:
+        if self.order == "l":
+            common = pairs.subsequence
+            return _Shares(_share(common, pairs.replies.lengths), _share(common, pairs.references.lengths))
         of_reply, of_reference = (
             texts.lengths.astype(float) ** self.weight for texts in (pairs.replies, pairs.references)
         )

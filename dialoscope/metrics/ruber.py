@@ -104,6 +104,10 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         """The probability, and a cosine for each way of pooling."""
         return Sums(np.column_stack([self.judged(batch), self.similarities(batch)]))
 
+    def notes(self, batch: Batch) -> list[str]:
+        """What there is to note of both parts."""
+        return [*PooledBesideReferences.notes(self, batch), *JudgedInContext.notes(self, batch)]
+
     def score_each(self, tally: Sums) -> Floats:
         """Undefined where a part is, and on a scale that was never fitted."""
         scaled = [self._span(part).scaled(values) for part, values in self._parts(tally).items()]

@@ -14,6 +14,7 @@ from dialoscope.backends.memory import remembered, text_key
 from dialoscope.backends.naming import described
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, GradeMetric, Metric
+from dialoscope.metrics.cutting import note_cut_references
 from dialoscope.metrics.matching import Couple, in_chunks, text_size
 from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
 from dialoscope.signature import signature
@@ -72,6 +73,10 @@ class PooledBesideReferences(Metric[Sums]):
         """
         compare = self._compared_words if self.vectors else self._compared_tokens
         return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies, or references of theirs, were read without their end."""
+        return [] if self.vectors else note_cut_references(batch, self.encoder, str)
 
     @property
     def _words(self) -> WordVectors:

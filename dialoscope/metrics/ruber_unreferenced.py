@@ -9,6 +9,7 @@ from dialoscope.backends import Classifier, Pair
 from dialoscope.backends.classifier import TransformerClassifier
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, GradeMetric, Metric
+from dialoscope.metrics.cutting import note_cutting
 from dialoscope.records import Example
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
@@ -43,6 +44,11 @@ class JudgedInContext(Metric[Sums]):
     def judged(self, batch: Batch) -> Floats:
         """The probability that each reply is right; undefined without anything said, before or in reply."""
         return batch.once(("judged", self.model, self.turns), lambda: self._judged(batch))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies were judged by only the newest part of their context, or without their end."""
+        pairs = enumerate(shown(example, self.turns) for example in batch)
+        return note_cutting(batch, self.model, ((row, pair) for row, pair in pairs if pair is not None))
 
     def _judged(self, batch: Batch) -> Floats:
         pairs = [shown(example, self.turns) for example in batch]

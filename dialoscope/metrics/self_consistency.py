@@ -13,6 +13,7 @@ from dialoscope.backends import Classifier, Pair
 from dialoscope.backends.classifier import TransformerClassifier
 from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds, GradeMetric, Reason
+from dialoscope.metrics.cutting import note_cutting
 from dialoscope.records import Example
 from dialoscope.tally import Floats, Sums
 from dialoscope.text import Batch
@@ -28,7 +29,7 @@ class SelfConsistency(GradeMetric[Sums]):
     """1 less the probability that a reply contradicts what its speaker said before, to an NLI model."""
 
     name = "self-consistency"
-    version = 1
+    version = 2
     paper = "https://aclanthology.org/2020.acl-main.333"
     needs = frozenset({"context"})
     higher_is_better = True
@@ -59,15 +60,23 @@ class SelfConsistency(GradeMetric[Sums]):
         """Undefined where the speaker says nothing, or has said nothing before."""
         column = self._column()
         turns = [earlier_turns(example) for example in batch]
-        pairs = [
-            Pair(example.context[turn], example.response)
-            for example, places in zip(batch, turns, strict=True)
-            for turn in places
-        ]
+        pairs = _pairs(batch, turns)
         judged = self.nli.classify(pairs)[:, column] if pairs else np.zeros(0)
         parts = np.split(judged, np.cumsum([len(places) for places in turns])[:-1]) if turns else []
         rows = [_row(found, places) for found, places in zip(parts, turns, strict=True)]
         return Sums(np.array(rows, float).reshape(-1, 4))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Where speakers were assumed to alternate, and which texts were cut."""
+        turns = [earlier_turns(example) for example in batch]
+        owners = (row for row, own in enumerate(turns) for _ in own)
+        assumed = sum(bool(own) and not example.speakers for own, example in zip(turns, batch, strict=True))
+        note = (
+            f"The contexts of {assumed:,} of {len(batch):,} replies name no speakers; for self-consistency "
+            "their turns are taken to alternate."
+        )
+        read = zip(owners, _pairs(batch, turns), strict=True)
+        return [*([note] if assumed else []), *note_cutting(batch, self.nli, read)]
 
     def score_each(self, tally: Sums) -> Floats:
         """1 less the probability of contradiction."""
@@ -92,14 +101,22 @@ class SelfConsistency(GradeMetric[Sums]):
 
 
 def earlier_turns(example: Example) -> list[int]:
-    """Where in the context the reply's speaker has spoken, oldest first: every other turn, from the end.
+    """The positions of the context's turns by the reply's speaker, oldest first.
 
     None for a reply that says nothing; turns that say nothing are left out.
     """
     if not example.response.strip():
         return []
-    places = range(len(example.context) - 2, -1, -2)
-    return [place for place in reversed(places) if example.context[place].strip()]
+    return [turn for turn in example.own_turns if example.context[turn].strip()]
+
+
+def _pairs(batch: Batch, turns: Sequence[Sequence[int]]) -> list[Pair]:
+    """Each earlier turn of a reply's speaker with the reply."""
+    return [
+        Pair(example.context[turn], example.response)
+        for example, own in zip(batch, turns, strict=True)
+        for turn in own
+    ]
 
 
 def _row(judged: Floats, turns: Sequence[int]) -> tuple[float, float, float, float]:

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import dialoscope.assets as assets
 from dialoscope.backends.corpus import hash_of
-from dialoscope.backends.kinds import check_kind
+from dialoscope.backends.kinds import asset_named, check_kind
 from dialoscope.errors import MetricError
 from dialoscope.metrics.frequencies import Sentences
 from dialoscope.printable import printable
@@ -50,6 +50,11 @@ class WordCounts:
     def fingerprint(self) -> str:
         """A hash of what the table or the file holds."""
         return hash_of(Path(self.corpus)) if self._is_file else assets.fingerprint(self._asset)
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_named(self.corpus)
 
     def counts(self, tokenizer: Tokenizer) -> Counts:
         """The counts of words as a tokenizer cuts them; read once for each content of the file."""

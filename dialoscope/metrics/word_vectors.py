@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialoscope.backends import WordVectors
 from dialoscope.backends.vectors import StaticVectors
@@ -33,6 +34,9 @@ _WORDS = 2**12
 """Words of one text that are folded at once; how a text is cut may not depend on others beside it."""
 _PAIRS = 2**15
 """Pairs of texts compared at once."""
+
+MOST_COSINES = 10**9
+"""Different words of a reply times those of a reference that are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class WordVectorMetric(MeanMetric):
 
     def grade(self, batch: Batch) -> Floats:
         """Undefined without references, and where no reference can be compared with the reply."""
-        texts, pairs = self._texts(batch), _pairs_of(batch, only_first=self.reference == "first")
+        texts, pairs = self._texts(batch), self._pairs(batch)
         parts = [
             self.similarities(
                 texts, pairs.replies[start : start + _PAIRS], pairs.references[start : start + _PAIRS]
@@ -77,6 +81,9 @@ class WordVectorMetric(MeanMetric):
         best = np.full(len(batch), math.nan)
         np.fmax.at(best, pairs.owner, found[pairs.row])
         return best
+
+    def _pairs(self, batch: Batch) -> "_Pairs":
+        return _pairs_of(batch, only_first=self.reference == "first")
 
     def _texts(self, batch: Batch) -> "VectorTexts":
         key = ("vector texts", self.vectors, self.tokenizer, self.unknown == "mean")
@@ -132,15 +139,40 @@ class VectorTexts:
         return folded[places]
 
     def best_cosines(self, texts: Ints, others: Ints) -> Floats:
-        """For each two texts, the best cosines of their words added up: of the one's, and of the other's."""
+        """For each two texts, the best cosines of their words added up: of the one's, and of the other's.
+
+        They are NaN for texts of too many different words.
+        """
         words, other_words = self.words.take(texts), self.words.take(others)
         sums = np.zeros((len(texts), 2))
         lengths = np.stack([words.lengths, other_words.lengths], axis=1)
+        too_many = self.have_too_many_cosines(texts, others)
+        sums[too_many], lengths[too_many] = math.nan, 0
         for alike in _alike(lengths, self._most_pairs):
-            sums[alike] = self._best_cosines(_stacked(words, alike), _stacked(other_words, alike))
+            there, back = self._best_of_stacked(_stacked(words, alike), _stacked(other_words, alike))
+            sums[alike] = np.stack([there.sum(axis=1), back.sum(axis=1)], axis=1)
         return sums
 
-    def _best_cosines(self, words: Ints, others: Ints) -> Floats:
+    def have_too_many_cosines(self, texts: Ints, others: Ints) -> NDArray[np.bool_]:
+        """Whether each two texts have more different words than can be compared with each other."""
+        lengths = self.words.lengths
+        too_many = lengths[texts] * lengths[others] > MOST_COSINES
+        for pair in np.flatnonzero(too_many):
+            kinds = [len(np.unique(self.words.take(text).ids)) for text in (texts[[pair]], others[[pair]])]
+            too_many[pair] = math.prod(kinds) > MOST_COSINES
+        return too_many
+
+    def _best_of_stacked(self, words: Ints, others: Ints) -> tuple[Floats, Floats]:
+        """The best cosine of each word and each other word; in long texts, equal words are compared once."""
+        if words.shape[1] * others.shape[1] <= _CELLS:
+            return self._best_cosines(words, others)
+        (kinds, of_word), (other_kinds, of_other) = (
+            np.unique(ids[0], return_inverse=True) for ids in (words, others)
+        )
+        there, back = self._best_cosines(kinds[None], other_kinds[None])
+        return there[:, of_word], back[:, of_other]
+
+    def _best_cosines(self, words: Ints, others: Ints) -> tuple[Floats, Floats]:
         towards = self.directions[others].transpose(0, 2, 1)
         there, back = [], np.full(others.shape, -np.inf)
         step = self._most_words(others.shape[1])
@@ -148,7 +180,7 @@ class VectorTexts:
             cosines = self.directions[words[:, start : start + step]] @ towards
             there.append(cosines.max(axis=2))
             back = np.maximum(back, cosines.max(axis=1))
-        return np.stack([np.concatenate(there, axis=1).sum(axis=1), back.sum(axis=1)], axis=1)
+        return np.concatenate(there, axis=1), back
 
     def _most_texts(self, words: int) -> int:
         return _CELLS // (min(words, _WORDS) * self.dims)

@@ -18,6 +18,7 @@ class RealReply(NamedTuple):
     id: str
     dialogue: str | None = None
     group: str = ""
+    speakers: tuple[str, ...] = ()
 
 
 class RealReplies(NamedTuple):
@@ -84,4 +85,5 @@ def _reply(row: Row, *, others: bool, prefixed: bool) -> RealReply:
     whose = f"{example.system}:" if prefixed else ""
     dialogue = None if row.dialogue is None else whose + row.dialogue
     references = said[1:] if others else said[:1]
-    return RealReply(example.context, said[0], references, whose + example.id, dialogue, example.group)
+    name, group = whose + example.id, example.group
+    return RealReply(example.context, said[0], references, name, dialogue, group, example.speakers)

@@ -49,7 +49,9 @@ class Perturbed:
         for system in sorted(systems, key=lambda name: name != REAL):  # the real ones first
             for reply, text in zip(self.real.replies, self.texts(*systems[system]), strict=True):
                 log.rows += 1
-                example = Example(reply.id, system, text, reply.context, reply.references, reply.group)
+                example = Example(
+                    reply.id, system, text, reply.context, reply.references, reply.group, reply.speakers
+                )
                 yield Row(example, dialogue=reply.dialogue)
 
     def texts(self, perturbation: str, ratio: float) -> list[str]:

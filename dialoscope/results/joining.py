@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from dialoscope.data.source import name_value
 from dialoscope.errors import DataError
 from dialoscope.printable import printable
 from dialoscope.tally import Ints
@@ -40,6 +41,12 @@ class Found(NamedTuple):
 
 def find(replies: "ReplyIndex", records: Sequence[Named], what: str) -> Found:
     """The replies that these records, called so, are of; an error where none of them is of any."""
+    for record in records:
+        if not hasattr(record, "id") or not hasattr(record, "system"):
+            raise DataError(
+                f"This is not a {what}, but {name_value(record)}. "
+                f"Read a file of them with ds.read_{what}s(path)."
+            )
     if not records:
         raise DataError(f"There is not one {what} to join to the replies.")
     system = {name: place for place, name in enumerate(replies.systems)}

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
+from dialoscope.printable import printable
+
 
 @dataclass(frozen=True)
 class Provenance:
@@ -31,6 +33,15 @@ class Provenance:
     """By its signature, a hash of what is behind each model: weights, tokenizer, data."""
     fitted: tuple[str, ...] = ()
     """Metrics whose scales were fitted to these very replies."""
+    licences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By its name, the licence and the terms of each asset that the numbers were made with."""
+
+    def list_licences(self) -> list[str]:
+        """A line for each asset that the numbers were made with."""
+        return [
+            printable(f"licence of {name}: {entry.get('licence')} ({entry.get('terms')})")
+            for name, entry in self.licences.items()
+        ]
 
     def notices(self) -> list[str]:
         """What a reader of the numbers should be told about the data."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dialoscope.data.source import as_path, name_value
 from dialoscope.errors import DialoscopeError, MissingExtra
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.base import labels
@@ -161,7 +162,17 @@ class Result:
         """Read a run that was saved."""
         from dialoscope.results.store import load
 
-        return load(Path(folder))
+        return load(as_path(folder))
+
+    @staticmethod
+    def check(*results: object) -> None:
+        """Refuse what is no result, such as the folder of one."""
+        for result in results:
+            if not isinstance(result, Result):
+                raise DialoscopeError(
+                    f"This is not a Result, but {name_value(result)}. Load a saved run with "
+                    "ds.Result.load(folder), or score replies with ds.evaluate(replies)."
+                )
 
     def to_columns(self) -> dict[str, Any]:
         """id, system, and a column of values for each metric."""

@@ -10,12 +10,8 @@ crowd-N.npz          what is kept of a corpus they were compared with
 
 import dataclasses
 import json
-import os
 import re
-import shutil
-import tempfile
-from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dialoscope.errors import MetricError, RunError
+from dialoscope.files import check_writable, follow_link, hash_file, recover, stage
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.points import NONE, Crowd, Points, PointTable
 from dialoscope.results.provenance import Provenance
@@ -40,27 +37,46 @@ FILES = re.compile(r"manifest\.json|(replies|statistics|ratings)\.parquet|points
 def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
     """Write the run beside its place and move it there when it is whole."""
     refuse_taken(folder, overwrite=overwrite)
-    folder = folder.resolve() if folder.is_symlink() else folder
     _refuse_nameless(result.metrics)
-    with _moved_into_place(folder) as work:
-        _write(work / "replies.parquet", _replies_table(result))
-        _write(work / "statistics.parquet", _statistics_table(result))
-        if len(result.ratings):
-            _write(work / "ratings.parquet", _ratings_table(result.ratings))
-        for number, points in enumerate(_clouds(result).values()):
-            _write_points(work, number, points)
-        hashes = {path.name: _hash(path) for path in sorted(work.iterdir())}
-        manifest = _manifest(result, hashes)
-        # ASCII, because paths and commands may hold bytes that are no text.
-        text = json.dumps({**manifest, "seal": _seal(manifest)}, indent=1, allow_nan=False)
-        (work / "manifest.json").write_text(text + "\n", encoding="utf-8")
-    return folder
+    try:
+        target = follow_link(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with stage(target) as staging:
+            _write_files(result, staging.new)
+            path = staging.place(target, replace=overwrite)
+    except OSError as failed:
+        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
+    if path != target:
+        raise RunError(
+            f"{folder} was written by another process in the meantime, and is not replaced without "
+            f"--overwrite (overwrite=True). This run was saved as {path}."
+        )
+    return target
+
+
+def _write_files(result: Result, work: Path) -> None:
+    """All files of a run, the manifest last because it lists the others."""
+    work.mkdir()
+    _write(work / "replies.parquet", _replies_table(result))
+    _write(work / "statistics.parquet", _statistics_table(result))
+    if len(result.ratings):
+        _write(work / "ratings.parquet", _ratings_table(result.ratings))
+    for number, points in enumerate(_clouds(result).values()):
+        _write_points(work, number, points)
+    hashes = {path.name: _hash(path) for path in sorted(work.iterdir())}
+    manifest = _manifest(result, hashes)
+    # ASCII, because paths and commands may hold bytes that are no text.
+    text = json.dumps({**manifest, "seal": _seal(manifest)}, indent=1, allow_nan=False)
+    (work / "manifest.json").write_text(text + "\n", encoding="utf-8")
 
 
 def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
-    """Say early that a run would land on top of something else."""
+    """Say early that a run would land on top of something else, or cannot be written."""
     try:
-        taken = folder.exists()
+        target = follow_link(folder)
+        recover(target)
+        check_writable(target)
+        taken = target.exists()
     except OSError as failed:
         raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
     if taken and not overwrite:
@@ -99,6 +115,7 @@ def _refuse_nameless(metrics: tuple[Metric[Any], ...]) -> None:
 
 def load(folder: Path) -> Result:
     """Read a run, refusing anything that is not whole and unchanged."""
+    _recover(folder)
     manifest = _read_manifest(folder)
     _check_hashes(folder, manifest)
     try:
@@ -125,8 +142,20 @@ def load(folder: Path) -> Result:
         )
     except MetricError as unknown:
         raise RunError(f"{folder} has a metric that is not installed here: {unknown}") from unknown
-    except (LookupError, TypeError, ValueError, AttributeError, pa.ArrowException, OSError) as broken:
+    except _BROKEN as broken:
         raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
+
+
+def _recover(folder: Path) -> None:
+    """Put a run back whose process died while it replaced it."""
+    try:
+        recover(follow_link(folder))
+    except OSError as refused:
+        raise RunError(f"{folder} cannot be read: {refused.strerror}.") from refused
+
+
+_BROKEN = (LookupError, TypeError, ValueError, OverflowError, AttributeError, pa.ArrowException, OSError)
+"""What reading a run raises that is not as it was written."""
 
 
 class Recorded(NamedTuple):
@@ -140,7 +169,20 @@ def recorded(folder: Path) -> Recorded:
     """What stands in the files of a run that has been loaded already."""
     replies = _read(folder / "replies.parquet")
     values = {name: _floats(replies[name]) for name in replies.column_names[3:]}
-    return Recorded(values, _read_manifest(folder)["table"]["cells"])
+    try:
+        cells = [_cell(cell) for cell in _read_manifest(folder)["table"]["cells"]]
+    except (LookupError, TypeError) as broken:
+        raise RunError(f"{folder} is not a whole run ({broken!r}). Score the data again.") from broken
+    return Recorded(values, cells)
+
+
+def _cell(cell: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the manifest holds
+    """A cell of the table that was shown, as far as it is compared."""
+    found = {name: cell[name] for name in ("metric", "system", "value")}
+    texts, value = (found["metric"], found["system"]), found["value"]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(value, (int, float, type(None))):
+        raise TypeError(f"a cell of its table is {found!r:.100}")
+    return found
 
 
 def _replies_table(result: Result) -> pa.Table:
@@ -292,7 +334,27 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 
 def _provenance(record: dict[str, Any]) -> Provenance:
     lists = {name: tuple(record.get(name, ())) for name in ("warnings", "fitted")}
-    return Provenance(**{**record, **lists})
+    found = Provenance(**{**record, **lists})
+    for name, kind in _TYPES.items():
+        if not isinstance(getattr(found, name), kind):
+            raise TypeError(f"its {name} is {getattr(found, name)!r:.60}")
+    if not all(
+        isinstance(entry, dict) and {"licence", "terms"} <= entry.keys() for entry in found.licences.values()
+    ):
+        raise ValueError("its licences are not those of a run")
+    if found.seed < 0 or not all(isinstance(text, str) for text in (*found.warnings, *found.fitted)):
+        raise ValueError("its provenance is not that of a run")
+    return found
+
+
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("data", "lacking", "command", "started"), str),
+    **dict.fromkeys(("replies", "skipped", "seed"), int),
+    **dict.fromkeys(("versions", "models", "licences"), dict),
+    "source": (dict, type(None)),
+    "seconds": (int, float),
+}
+"""Of the fields of a provenance, as the manifest holds them."""
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -352,46 +414,6 @@ def _check_signatures(folder: Path, metrics: tuple[Metric[Any], ...], manifest: 
             )
 
 
-@contextmanager
-def _moved_into_place(folder: Path) -> Iterator[Path]:
-    """A folder to work in, which becomes `folder` at the end, or vanishes if anything fails."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=".dialoscope-", dir=folder.parent))
-    except OSError as failed:
-        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
-    try:
-        yield work
-        work.chmod(0o777 & ~_umask())  # mkdtemp gives nobody else access
-        _swap(work, folder)
-    except OSError as failed:
-        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _swap(work: Path, folder: Path) -> None:
-    """Put the new run in its place; the old one comes back if that fails."""
-    if not folder.exists():
-        work.replace(folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=".dialoscope-old-", dir=folder.parent))
-    folder.replace(old / folder.name)
-    try:
-        work.replace(folder)
-    except OSError:
-        (old / folder.name).replace(folder)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def _write(path: Path, table: pa.Table) -> None:
     pq.write_table(table, path, compression="zstd", row_group_size=1 << 16)
     pa.default_memory_pool().release_unused()  # a million replies leave much behind
@@ -405,11 +427,7 @@ def _read(path: Path) -> pa.Table:
 
 
 def _hash(path: Path) -> str:
-    digest = sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return f"sha256:{digest.hexdigest()}"
+    return f"sha256:{hash_file(path)}"
 
 
 def _nullable(values: np.ndarray) -> pa.Array:

@@ -1,19 +1,21 @@
 """A table of systems and metrics, in the forms people paste it into."""
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from dialoscope.errors import DialoscopeError
-from dialoscope.printable import plain_in_markdown, printable
+from dialoscope.printable import cell_in_markdown, printable
 from dialoscope.results.report import gathered
 from dialoscope.results.written import as_csv, as_json
 
-_PIPE = re.compile(r"(\\*)\|")
-"""A pipe ends a cell unless a backslash stands before it, which must not be one that is escaped itself."""
+
+class Bold(str):
+    """A cell that Markdown shows in bold."""
+
+    __slots__ = ()
 
 
 class Trusted(NamedTuple):
@@ -82,19 +84,19 @@ class Table:
             raise DialoscopeError(f"The table has no {metric} of {system}; it has: {known}.")
         return self.cells[self.metrics.index(metric) * len(self.systems) + self.systems.index(system)]
 
-    def grid(self, best: str = "{}") -> list[list[str]]:
-        """Texts with a head row and a head column; the longer side goes down."""
+    def grid(self, best: Callable[[str], str] = str) -> list[list[str]]:
+        """Texts with a head row and a head column; the longer side goes down, and `best` marks the best."""
         across = [["", *map(printable, self.systems), *self._trust_of(None)]]
         for metric in self.metrics:
             row = [self.cell(system, metric) for system in self.systems]
-            texts = (best.format(_text(cell)) if cell.best else _text(cell) for cell in row)
+            texts = (best(_text(cell)) if cell.best else _text(cell) for cell in row)
             across.append([printable(metric), *texts, *self._trust_of(metric)])
         down = len(self.metrics) >= len(self.systems)
         return across if down else [list(row) for row in zip(*across, strict=True)]
 
     def text(self, width: int | None = None) -> str:
         """For a terminal or a mail; the best of each metric is starred. Columns that do not fit go below."""
-        grid = self.grid(best="{} *")
+        grid = self.grid(best="{} *".format)
         widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
         blocks: list[list[int]] = [[]]
         for place in range(1, len(widths)):
@@ -111,7 +113,7 @@ class Table:
 
     def markdown(self) -> str:
         """For a README or an issue; the best of each metric is bold."""
-        return marked_down(self.grid(best="**{}**"))
+        return marked_down(self.grid(best=Bold))
 
     def csv(self) -> str:
         """One line for each system and metric."""
@@ -217,9 +219,13 @@ def aligned(grid: Sequence[Sequence[str]]) -> str:
 
 def marked_down(grid: Sequence[Sequence[str]]) -> str:
     """Rows of texts, the first a head, as a table in Markdown."""
-    cells = [[_PIPE.sub(r"\1\1\|", plain_in_markdown(word)) for word in row] for row in grid]
-    rows = ["| " + " | ".join(row) + " |" for row in cells]
+    rows = ["| " + " | ".join(map(_marked, row)) + " |" for row in grid]
     return "\n".join([rows[0], "|---" * len(grid[0]) + "|", *rows[1:]])
+
+
+def _marked(cell: str) -> str:
+    plain = cell_in_markdown(cell)
+    return f"**{plain}**" if isinstance(cell, Bold) else plain
 
 
 def _width(text: str) -> int:

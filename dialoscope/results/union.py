@@ -37,6 +37,7 @@ def union(first: Result, second: Result, metrics: Sequence[str] | None = None) -
             replies=len(first.replies) + len(second.replies),
             skipped=first.provenance.skipped + second.provenance.skipped,
             models={**second.provenance.models, **first.provenance.models},
+            licences={**second.provenance.licences, **first.provenance.licences},
             warnings=shared.warnings,
             fitted=(),
         ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from dialoscope.data import read
 from dialoscope.errors import TrainingError
-from dialoscope.learn.checkpoint import IN_SPEC, Checkpoint, Workplace, finish, made_with
+from dialoscope.learn.checkpoint import IN_SPEC, Checkpoint, State, Workplace, check_folder, finish, made_with
 from dialoscope.learn.combination import Combination
 from dialoscope.learn.composite import CompositeRecipe, Fold, Rated, by_aspect, fitted, left_out
 from dialoscope.learn.composite_card import card_of_composite
@@ -44,13 +44,14 @@ def train_composite(
     names = [str(one) for one in ([data] if isinstance(data, str | Path) else data)]
     if not names:
         raise TrainingError("There is nothing to learn from: name at least one file of rated replies.")
+    path = check_folder(folder)
     identity = {
         "recipe": chosen.name,
         "version": chosen.version,
         "settings": chosen.settings(),
         "files": names,
     }
-    with Workplace(Path(folder), identity).held() as place:
+    with Workplace(path, identity).held() as place:
         scored = score_corpora(names, [part.metric for part in chosen.parts])
         found, folds = _fitted(chosen, scored)
         spec = {
@@ -61,7 +62,8 @@ def train_composite(
             "made with": made_with("numpy"),
         }
         history = tuple(fold._asdict() for fold in folds)
-        return finish(place, spec, history, card_of_composite(Path(folder), spec, folds))
+        place.save(State(), Path.touch)  # from here on the folder is this training's
+        return finish(place, spec, history, card_of_composite(path, spec, folds))
 
 
 class Scored(NamedTuple):

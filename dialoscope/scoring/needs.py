@@ -33,7 +33,7 @@ class Needs:
         """Take these replies into account."""
         self.seen += len(examples)
         for need in sorted({need for one in self.metrics for need in one.needs}):
-            lacking = [example.id for example in examples if not getattr(example, need)]
+            lacking = [example.id for example in examples if not _has(example, need)]
             if lacking:
                 lack = self.lacks.setdefault(need, Lack(first=lacking[0]))
                 lack.count += len(lacking)
@@ -67,3 +67,7 @@ class Needs:
             f"{', '.join(names)} {verb} {need}, but {lack.count} of {self.seen} replies have {none} "
             f"(the first is '{lack.first}')."
         )
+
+
+def _has(example: Example, need: str) -> bool:
+    return example.has_context if need == "context" else bool(getattr(example, need))

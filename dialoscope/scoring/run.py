@@ -1,6 +1,5 @@
 """The run: read, measure, collect."""
 
-import shlex
 import sys
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dialoscope.assets import licences
 from dialoscope.backends import Corpus
+from dialoscope.backends.kinds import asset_names_of
 from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, canonical
 from dialoscope.errors import DataError, MetricError
-from dialoscope.metrics import Metric, suite
+from dialoscope.metrics import Metric, check_licences, suite
 from dialoscope.metrics import metrics as read_metrics
 from dialoscope.metrics.base import measured, setting_types
 from dialoscope.records import Example
+from dialoscope.redaction import join_without_secrets
 from dialoscope.results import Provenance, ReplyIndex, Result, versions
 from dialoscope.results.ratings import RatingsBuilder
 from dialoscope.scoring.fitting import changed_since, fitted, fitted_as_in, rows_of
@@ -36,6 +38,9 @@ BATCH = 2048
 AHEAD = 16
 """Batches handed to an executor before the first must be done."""
 
+_SHOWN = 5
+"""Undefined replies named in a warning."""
+
 
 def evaluate(
     replies: RowSource | Iterable[Example],
@@ -47,6 +52,7 @@ def evaluate(
     real: str | Path | None = None,
     like: Result | str | Path | None = None,
     fit_on: Sequence[str] = (),
+    licence: str | None = None,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
@@ -60,27 +66,27 @@ def evaluate(
             `leave-out` the metrics for which no reply has it (and count as undefined where some have).
             Without a choice, `stop` where metrics are named, else `leave-out`.
         scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
-        real: A file of dialogues between people, in place of references, for metrics that compare a system
-            with people (fbd, prd).
+        real: A file of dialogues between people, with which fbd and prd compare in place of references.
         like: A run, or its folder, whose metrics are taken as they were fitted there, so that the numbers of
             both can be compared: all of them, or those that `metrics` names.
         fit_on: To whose replies scales (the floor of coherence) are fitted; to all systems' if none is named.
+        licence: `any`, or `permissive` for models under such licences alone; else `DIALOSCOPE_LICENCE`.
         seed: For the resampling behind intervals and tests.
         progress: Told how many bytes more have been read.
     """
-    wanted = _wanted(metrics, like, real, lacking)
+    wanted = _wanted(metrics, like, real, lacking, licence)
     _check(wanted.lacking, seed)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     started = datetime.now(UTC)
     collected = Collected(Lint(scales), Needs(*wanted[:2]), keeps=any(one.at_once for one in wanted.metrics))
     log = ReadLog(on_bytes=progress)
     tallies = _streamed(collected, source.rows(log), wanted.metrics, on)
-    kept = _kept(wanted.metrics, collected.needs.left_out())
+    kept = _kept(wanted, collected.needs.left_out())
     # Models load only now that every reply has been looked at and has what it must have.
-    tallies |= _measure_all(iter([collected.examples]), tuple(one for one in kept if one.at_once), None)
+    tallies |= _measure_together(collected, tuple(one for one in kept if one.at_once))
     index = collected.index()
     fits = fitted(kept, tallies, rows_of(fit_on, index))
-    models = {signature(model): model.fingerprint for one in kept for model in one.backends}
+    made = _made(started, kept)
     return Result(
         replies=index,
         metrics=fits.metrics,
@@ -90,11 +96,10 @@ def evaluate(
             source=source.arguments(),
             lacking=wanted.lacking,
             seed=seed,
-            models=models,
             fitted=fits.here,
-            warnings=(*collected.told(log), *fits.warnings, *changed_since(wanted.like, models)),
+            warnings=(*collected.told(log), *fits.warnings, *changed_since(wanted.like, made["models"])),
             **collected.counted(log),
-            **_made(started, kept),
+            **made,
         ),
     )
 
@@ -105,6 +110,7 @@ class Wanted(NamedTuple):
     metrics: tuple[Metric[Any], ...]
     lacking: str
     like: Result | None
+    licence: licences.Choice | None
 
 
 @dataclass
@@ -123,6 +129,8 @@ class Collected:
     ratings: RatingsBuilder = field(default_factory=RatingsBuilder)
     data: Any = field(default_factory=sha256)
     warnings: list[str] = field(default_factory=list)
+    undefined: dict[str, list[str]] = field(default_factory=dict)
+    """By the reason, the replies that a metric could not measure."""
 
     def batches(self, rows: Iterator[Row]) -> Iterator[Sequence[Example]]:
         """The examples, some at a time; none once something is lacking, but all are looked at."""
@@ -158,7 +166,12 @@ class Collected:
 
     def told(self, log: ReadLog) -> list[str]:
         """What was left out for what the replies lack, and what is odd about them."""
-        return [*_told(self.needs.left_out()), *self.lint.warnings(log), *self.warnings]
+        return [
+            *_told(self.needs.left_out()),
+            *self.lint.warnings(log),
+            *self.warnings,
+            *map(_undefined_warning, self.undefined.items()),
+        ]
 
     def _warn_of_odd_ids(self, by_id: Ints, by_context: Ints) -> None:
         own = np.flatnonzero(by_context != by_id)  # a dialogue or group has several
@@ -205,20 +218,20 @@ def _streamed(
     collected: Collected, rows: Iterator[Row], chosen: Sequence[Metric[Any]], on: Executor | None
 ) -> dict[Hashable, Tally]:
     """The statistics that are made while replies are read; what is lacking is told after the last."""
-    tallies = _measure_all(collected.batches(rows), tuple(one for one in chosen if not one.at_once), on)
+    streamed = tuple(one for one in chosen if not one.at_once)
+    tallies = _measure_all(collected.batches(rows), streamed, on, collected.undefined)
     collected.needs.raise_lacks()
     if not collected.ids:
         raise DataError("There is not one reply to score.")
     return tallies
 
 
-def _kept(
-    chosen: Sequence[Metric[Any]], left_out: Mapping[str, Sequence[Metric[Any]]]
-) -> tuple[Metric[Any], ...]:
-    """The metrics that are not left out."""
-    kept = tuple(one for one in chosen if not any(one in gone for gone in left_out.values()))
+def _kept(wanted: Wanted, left_out: Mapping[str, Sequence[Metric[Any]]]) -> tuple[Metric[Any], ...]:
+    """The metrics that are not left out; licences of what they are made with are announced."""
+    kept = tuple(one for one in wanted.metrics if not any(one in gone for gone in left_out.values()))
     if not kept:
         raise MetricError(f"No metric is left: not one reply has {' or '.join(left_out)}.")
+    licences.announce(asset_names_of(kept), wanted.licence)
     return kept
 
 
@@ -229,11 +242,20 @@ def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
     ]
 
 
+def _undefined_warning(replies_by_reason: tuple[str, list[str]]) -> str:
+    reason, replies = replies_by_reason
+    shown, more = ", ".join(replies[:_SHOWN]), len(replies) - _SHOWN
+    count = "1 reply has" if len(replies) == 1 else f"{len(replies)} replies have"
+    return f"{count} no {reason}: {shown}{f' and {more} more' if more > 0 else ''}."
+
+
 def _made(started: datetime, metrics: Sequence[Metric[Any]]) -> dict[str, Any]:
     """How, when and by what a run was made."""
     return {
+        "models": {signature(model): model.fingerprint for one in metrics for model in one.backends},
+        "licences": licences.describe(asset_names_of(metrics)),
         "versions": versions(neural=any(one.at_once for one in metrics)),
-        "command": shlex.join(sys.argv),
+        "command": join_without_secrets(sys.argv),
         "started": started.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
     }
@@ -244,20 +266,27 @@ def _wanted(
     like: Result | str | Path | None,
     real: str | Path | None,
     lacking: str | None,
+    licence: str | None,
 ) -> Wanted:
     """The metrics and what to do where they lack something, as the run that is named, or named one by one."""
+    choice = licences.read_choice(licence)
     run = Result.load(like) if isinstance(like, str | Path) else like
     if metrics is None:
         metrics = run.metrics if run else suite("lexical")
         lacking = lacking or (run.provenance.lacking if run else "leave-out")
-    return Wanted(fitted_as_in(run, _chosen(metrics, real)), lacking or "stop", run)
+    chosen = fitted_as_in(run, _chosen(metrics, real, choice))
+    return Wanted(chosen, lacking or "stop", run, choice)
 
 
 def _chosen(
-    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str, real: str | Path | None
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str, real: str | Path | None, licence: str | None
 ) -> tuple[Metric[Any], ...]:
     given = [metrics] if isinstance(metrics, (str, Metric)) else metrics
-    every = [one for each in given for one in (read_metrics(each) if isinstance(each, str) else [each])]
+    every = [
+        one
+        for each in given
+        for one in (read_metrics(each, licence=licence) if isinstance(each, str) else [each])
+    ]
     for one in every:
         if not isinstance(one, Metric):
             raise MetricError(
@@ -266,7 +295,11 @@ def _chosen(
     if not every:
         raise MetricError("There is no metric to score with; name at least one, such as bleu.")
     compared = every if real is None else _compared_with(every, str(real))
-    return tuple(dict.fromkeys(each for one in compared for each in (one, *one.companions)))
+    return tuple(
+        check_licences(
+            list(dict.fromkeys(each for one in compared for each in (one, *one.companions))), licence
+        )
+    )
 
 
 def _compared_with(metrics: Sequence[Metric[Any]], real: str) -> list[Metric[Any]]:
@@ -280,27 +313,57 @@ def _compared_with(metrics: Sequence[Metric[Any]], real: str) -> list[Metric[Any
     return [replace(one, **chosen) if one in able else one for one in metrics]
 
 
+class _Measured(NamedTuple):
+    """What metrics measured in a batch."""
+
+    tallies: list[Tally]
+    undefined: dict[str, list[str]]
+    """By the reason, the replies that a metric could not measure."""
+
+    def add_undefined(self, undefined: dict[str, list[str]]) -> None:
+        """Add the replies that a metric could not measure to those of other batches."""
+        for reason, replies in self.undefined.items():
+            undefined.setdefault(reason, []).extend(replies)
+
+
 def _measure_all(
-    batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
+    batches: Iterator[Sequence[Example]],
+    metrics: tuple[Metric[Any], ...],
+    on: Executor | None,
+    undefined: dict[str, list[str]],
 ) -> dict[Hashable, Tally]:
-    """The statistics of all replies, each kind made once however many metrics use it."""
+    """The statistics of all replies, each kind made once however many metrics use it.
+
+    Replies that a metric could not measure are added to `undefined`.
+    """
     makers = {one.statistics: one for one in reversed(metrics)}
     parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
-    for tallies in _mapped(batches, tuple(makers.values()), on):
-        for key, tally in zip(makers, tallies, strict=True):
+    for measures in _mapped(batches, tuple(makers.values()), on):
+        for key, tally in zip(makers, measures.tallies, strict=True):
             parts[key].append(tally)
+        measures.add_undefined(undefined)
     return {key: makers[key].tally.joined(parts.pop(key)) for key in makers}
+
+
+def _measure_together(collected: Collected, metrics: Sequence[Metric[Any]]) -> dict[Hashable, Tally]:
+    """The statistics of metrics that measure all replies at once, each kind once; notes are collected."""
+    batch = Batch(collected.examples)
+    makers = {one.statistics: one for one in reversed(metrics)}
+    measures = _measure(batch, tuple(makers.values()))
+    measures.add_undefined(collected.undefined)
+    collected.warnings += dict.fromkeys(note for one in metrics for note in one.notes(batch))
+    return dict(zip(makers, measures.tallies, strict=True))
 
 
 def _mapped(
     batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
-) -> Iterator[list[Tally]]:
+) -> Iterator[_Measured]:
     """The measures of each batch in the order of the batches, some of them worked on ahead."""
     if on is None:
         for batch in batches:
             yield _measure(batch, metrics)
         return
-    waiting: deque[Future[list[Tally]]] = deque()
+    waiting: deque[Future[_Measured]] = deque()
     for batch in batches:
         waiting.append(on.submit(_measure, batch, metrics))
         if len(waiting) >= AHEAD:
@@ -309,8 +372,8 @@ def _mapped(
         yield waiting.popleft().result()
 
 
-def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> list[Tally]:
-    batch = Batch(examples)
+def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _Measured:
+    batch = examples if isinstance(examples, Batch) else Batch(examples)
     for one in metrics:
         one.announce(batch)
     tallies = [measured(one, batch) for one in metrics]
@@ -319,4 +382,9 @@ def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> l
             raise MetricError(
                 f"{one} measured {len(tally)} replies where there are {len(batch)}; it has a bug."
             )
-    return tallies
+    return _Measured(tallies, {reason: _names(batch, places) for reason, places in batch.undefined.items()})
+
+
+def _names(batch: Batch, places: set[int]) -> list[str]:
+    replies = [batch[place] for place in sorted(places)]
+    return [f"{example.id!r} of {example.system!r}" for example in replies]

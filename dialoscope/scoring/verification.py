@@ -40,6 +40,7 @@ def verify(
     *,
     replies: Mapping[str, str | Path] | None = None,
     real: str | Path | None = None,
+    licence: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Verification:
     """Score the data of a run again and compare every value, score and rating.
@@ -49,6 +50,7 @@ def verify(
         data: Where the data is now, if not where it was.
         replies: Where the systems' replies are now, if they were in files of their own.
         real: Where the corpus is now that the run was compared with, if not where it was.
+        licence: `permissive` refuses a run whose numbers were made with other models; as for `evaluate`.
         progress: Told how many bytes more have been read.
     """
     old = Result.load(run)
@@ -57,6 +59,7 @@ def verify(
             _source(old, run, data, replies or {}),
             old.metrics,
             lacking=old.provenance.lacking,
+            licence=licence,
             seed=old.provenance.seed,
             progress=progress,
         )

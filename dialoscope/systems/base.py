@@ -61,6 +61,11 @@ class System(ABC):
         """A hash of what is behind the description, where that can be told: another one is another system."""
         return ""
 
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The names of the assets that its replies are made with."""
+        return ()
+
     def check_samples(self, samples: int) -> None:
         """Refuse to give none, or several where they would all be the same."""
         if samples < 1:

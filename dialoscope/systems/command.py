@@ -19,6 +19,7 @@ from typing import IO, Any, ClassVar
 
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
+from dialoscope.redaction import redact, secrets_in, without_secrets
 from dialoscope.systems.base import NoAnswer, Question, System
 from dialoscope.systems.texts import as_reply, shortened
 
@@ -39,8 +40,9 @@ class CommandSystem(System):
 
     name: ClassVar[str] = "command"
 
-    command: str
-    """As in a terminal, quotes included; but no shell reads it, so that | > $ * mean nothing."""
+    command: str = field(metadata={"written": without_secrets})
+    """As in a terminal, quotes included; but no shell reads it, so that | > $ * mean nothing. Arguments that
+    look like secrets reach the program, and are blanked in whatever is written or shown."""
     timeout: float = field(default=120.0, compare=False)
     """Seconds for an answer, starting included; then the process is ended."""
     retries: int = field(default=1, compare=False)
@@ -56,7 +58,10 @@ class CommandSystem(System):
         _ = self.arguments
 
     def __str__(self) -> str:
-        return self.command
+        return without_secrets(self.command)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
     @property
     def arguments(self) -> list[str]:
@@ -64,7 +69,7 @@ class CommandSystem(System):
         try:
             found = shlex.split(self.command)
         except ValueError as error:
-            raise BackendError(f"'{printable(self.command)}' is no command: {error}.") from None
+            raise BackendError(f"'{printable(str(self))}' is no command: {error}.") from None
         if not found:
             raise BackendError("A command must name a program, such as command:./bot --fast.")
         return found
@@ -72,7 +77,8 @@ class CommandSystem(System):
     @property
     def label(self) -> str:
         """The program's name."""
-        return Path(self.arguments[0]).stem or self.arguments[0]
+        program = without_secrets(self.arguments[0])
+        return Path(program).stem or program
 
     @contextmanager
     def opened(self) -> Iterator["_Conversation"]:
@@ -107,7 +113,7 @@ class _Conversation:
 
     def start(self) -> None:
         """The first process; where there is no such program, this is the time to say so."""
-        self._process = _Process(self._system.arguments)
+        self._process = _Process(self._system)
 
     def close(self, *, at_once: bool = False) -> None:
         """End the process, and start no other."""
@@ -171,16 +177,16 @@ def _parsed(line: bytes, question: Question, process: "_Process") -> str | NoAns
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
         what = "UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON"
-        shown = shortened(line.decode("utf-8", "backslashreplace"), 100)
+        shown = process.shown(line, 100)
         raise _Died(f"it wrote a line that is not {what}: {shown}{process.noise()}") from error
     if not isinstance(content, dict):
         return as_reply(content)
     if "id" in content and content["id"] != question.id:
         raise _Died(f"it answered {content['id']!r:.60} when asked {question.id!r:.60}")
     if content.get("error"):
-        return NoAnswer(shortened(str(content["error"])))
+        return NoAnswer(process.shown(str(content["error"])))
     if "response" not in content:
-        columns = shortened(", ".join(content), 100) or "nothing"
+        columns = process.shown(", ".join(content), 100) or "nothing"
         return NoAnswer(f"its answer has no `response`, but {columns}")
     return as_reply(content["response"])
 
@@ -188,7 +194,9 @@ def _parsed(line: bytes, question: Question, process: "_Process") -> str | NoAns
 class _Process:
     """A running program, with threads that read what it writes."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, system: CommandSystem) -> None:
+        arguments = system.arguments
+        self._secrets = secrets_in(system.command)
         try:
             self._running = subprocess.Popen(  # noqa: S603 - the user's own program, and no shell
                 arguments,
@@ -199,7 +207,8 @@ class _Process:
             )
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise BackendError(f"{printable(arguments[0])} cannot be started: {reason}.") from error
+            program = printable(without_secrets(arguments[0]))
+            raise BackendError(f"{program} cannot be started: {reason}.") from error
         self._lines: Queue[bytes] = Queue(maxsize=2)
         self._noise: deque[bytes] = deque(maxlen=_NOISE_LINES)
         self._timed_out = False
@@ -232,8 +241,13 @@ class _Process:
 
     def noise(self) -> str:
         """The last of what it wrote to standard error, to be put behind a message."""
-        said = b" / ".join(self._noise).decode("utf-8", "backslashreplace")
-        return f"; it wrote: {shortened(said)}" if said else ""
+        said = b" / ".join(self._noise)
+        return f"; it wrote: {self.shown(said)}" if said else ""
+
+    def shown(self, said: bytes | str, *length: int) -> str:
+        """What the program says, for an error: short, safe to show, and without the secrets it was given."""
+        text = said.decode("utf-8", "backslashreplace") if isinstance(said, bytes) else said
+        return shortened(redact(text, self._secrets), *length)
 
     def kill(self) -> None:
         """End it now, and all it has started."""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from dialoscope.backends.http_client import Client, Server
+from dialoscope.backends.http_client import Client, Server, by_index
 from dialoscope.errors import BackendError
 from dialoscope.surrogates import without_surrogates
 from dialoscope.systems.base import NoAnswer, Question, System
@@ -52,7 +52,7 @@ class HttpSystem(System):
             raise BackendError("A model on a server needs the name that the server has for it.")
         if not (self.timeout > 0 and self.retries >= 0 and self.pause >= 0):
             raise BackendError("timeout must be above 0, retries and pause at least 0.")
-        _ = self._server
+        _ = self.server
 
     def __str__(self) -> str:
         return f"{self.url}#{self.model}"
@@ -65,12 +65,13 @@ class HttpSystem(System):
     @contextmanager
     def opened(self) -> Iterator["_Chat"]:
         """A connection of its own."""
-        server = self._server
+        server = self.server
         with Client(server, 1) as patient, Client(replace(server, retries=0), 1) as brisk:
-            yield _Chat(self, patient, brisk, server.key())
+            yield _Chat(self, patient, brisk)
 
     @property
-    def _server(self) -> Server:
+    def server(self) -> Server:
+        """Where it is asked, and how patiently."""
         return Server(self.url, self.key_variable, self.timeout, self.retries, self.pause)
 
     def request(self, question: Question) -> dict[str, Any]:
@@ -98,8 +99,8 @@ class HttpSystem(System):
 class _Chat:
     """The server at work for one thread."""
 
-    def __init__(self, system: HttpSystem, patient: Client, brisk: Client, key: str) -> None:
-        self._system, self._patient, self._brisk, self._key = system, patient, brisk, key
+    def __init__(self, system: HttpSystem, patient: Client, brisk: Client) -> None:
+        self._system, self._patient, self._brisk = system, patient, brisk
         self._out_of_reach = 0
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
@@ -109,16 +110,12 @@ class _Chat:
     def _answer(self, question: Question) -> str | NoAnswer:
         client = self._patient if self._out_of_reach < _PATIENCE else self._brisk
         try:
-            found = _content(client.post(_PATH, self._system.request(question)))
+            answer = _content(client.post(_PATH, self._system.request(question)), self._system.server)
         except BackendError as error:
             self._out_of_reach = self._out_of_reach + 1 if _is_out_of_reach(error) else 0
-            return NoAnswer(shortened(self._safe(str(error))))
+            return NoAnswer(shortened(str(error)))
         self._out_of_reach = 0
-        return self._safe(found) if isinstance(found, str) else found
-
-    def _safe(self, text: str) -> str:
-        """Without the key, should the server repeat it."""
-        return text.replace(self._key, "…") if self._key else text
+        return answer
 
 
 def _is_out_of_reach(error: BackendError) -> bool:
@@ -126,14 +123,21 @@ def _is_out_of_reach(error: BackendError) -> bool:
     return error.__cause__ is not None and isinstance(error.__cause__.__cause__, ConnectionError)
 
 
-def _content(answer: Mapping[str, Any]) -> str | NoAnswer:
-    """The text of the first choice."""
+def _content(answer: Mapping[str, Any], server: Server) -> str | NoAnswer:
+    """The text of the only choice, which is data and stays as it is; errors do not repeat the key."""
     choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(message, dict) or "content" not in message:
+    messages = [
+        choice.get("message") if isinstance(choice, dict) else None
+        for choice in (choices if isinstance(choices, list) else [])
+    ]
+    if not messages or not all(isinstance(message, dict) and "content" in message for message in messages):
         return NoAnswer("the server's answer holds no message; is this a server for chat completions?")
-    if message["content"] is None:
-        why = message.get("refusal") or (choice or {}).get("finish_reason")
-        return NoAnswer(f"the model said nothing{f': {shortened(str(why), 100)}' if why else ''}")
-    return as_reply(message["content"])
+    try:
+        (choice,) = by_index(choices, 1)  # type: ignore[arg-type]
+    except BackendError as error:
+        raise BackendError(f"{server.url}: {error}") from None
+    if choice["message"]["content"] is None:
+        reasons = (choice["message"].get("refusal"), choice.get("finish_reason"))
+        why = next((reason for reason in reasons if reason and isinstance(reason, str)), "")
+        return NoAnswer(f"the model said nothing{f': {shortened(server.redact(why), 100)}' if why else ''}")
+    return as_reply(choice["message"]["content"])

@@ -6,6 +6,7 @@ one for each answer, written in one go when it comes. A line that was cut off co
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,9 +14,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from dialoscope.data.writing import write_atomically
 from dialoscope.errors import RunError
+from dialoscope.files import write_atomically
 from dialoscope.printable import printable
+from dialoscope.redaction import without_secrets
 from dialoscope.systems.base import NoAnswer
 
 FORMAT = "dialoscope journal"
@@ -107,13 +109,20 @@ def read_journal(path: Path, identity: Mapping[str, Any]) -> Progress:
 
 def refuse_another(path: Path, found: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
     """Say what is different about the run that a file belongs to."""
+    recorded = {**found, "system": _blank_signature(str(found.get("system")))}
     for name, wanted in identity.items():
-        if found.get(name) != wanted:
-            was, now = (printable(f"{value}"[:200]) for value in (found.get(name), wanted))
+        if recorded.get(name) != wanted:
+            was, now = (printable(f"{value}"[:200]) for value in (recorded.get(name), wanted))
             raise RunError(
                 f"{printable(str(path))} belongs to another run: its {name} is {was}, not {now}. Choose "
                 "another name for the output, or begin anew with --overwrite (overwrite=True)."
             )
+
+
+def _blank_signature(system: str) -> str:
+    """The signature of a system without secrets, which earlier versions recorded as they were."""
+    parts = re.fullmatch(r"(command\|command:)(.*)(\|v:\d+)", system, re.DOTALL)
+    return f"{parts[1]}{without_secrets(parts[2])}{parts[3]}" if parts else system
 
 
 def _create(path: Path, identity: Mapping[str, Any], before: Progress) -> None:
@@ -135,7 +144,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     """Nothing for a line that is not whole."""
     try:
         content = json.loads(line) if line.endswith(b"\n") else None
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     return content if isinstance(content, dict) else {}
 

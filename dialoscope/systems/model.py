@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from dialoscope.backends.base import Generation
 from dialoscope.backends.language_model import Dtype, TransformerLanguageModel
-from dialoscope.backends.models import Model, fingerprint, found_model
+from dialoscope.backends.models import Model, asset_names, fingerprint, found_model
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable
 from dialoscope.systems.base import NoAnswer, Question, System
@@ -94,6 +94,11 @@ class ModelSystem(System):
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer."""
         return fingerprint(self.model, self.revision)
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The model, or what it was trained on top of."""
+        return asset_names(self.model)
 
     @property
     def has_chance(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
+from dialoscope.redaction import without_secrets
 from dialoscope.systems.base import System
 
 _KINDS: Mapping[str, str] = MappingProxyType(
@@ -60,7 +61,7 @@ def _kind(text: str) -> tuple[str, str]:
     if not all(part.isidentifier() for part in function.split(".")):
         near = difflib.get_close_matches(kind, _KINDS, n=1)
         hint = f"Did you mean '{near[0]}:'?" if near else f"Name one: {_FORMS}."
-        raise BackendError(f"There is no system '{printable(text)}'. {hint}")
+        raise BackendError(f"There is no system '{printable(without_secrets(text))}'. {hint}")
     return "python", text
 
 
@@ -121,7 +122,9 @@ def _read(chosen: Any, key: str, word: str) -> object:  # noqa: ANN401
     kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     if bool in kinds:
         if word.lower() not in _YES_NO:
-            raise BackendError(f"{chosen.name}: {key} must be yes or no, not '{printable(word)}'.")
+            raise BackendError(
+                f"{chosen.name}: {key} must be yes or no, not '{printable(without_secrets(word))}'."
+            )
         return _YES_NO[word.lower()]
     for number in (int, float):
         if number in kinds:
@@ -129,7 +132,9 @@ def _read(chosen: Any, key: str, word: str) -> object:  # noqa: ANN401
                 return number(word)
             except ValueError:
                 what = "a whole number" if number is int else "a number"
-                raise BackendError(f"{chosen.name}: {key} must be {what}, not '{printable(word)}'.") from None
+                raise BackendError(
+                    f"{chosen.name}: {key} must be {what}, not '{printable(without_secrets(word))}'."
+                ) from None
     return word
 
 

@@ -1,24 +1,21 @@
 """The replies as a file, and the record beside it that says how they came about."""
 
 import json
-import os
 import platform
-import shlex
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dialoscope.assets import cache_folder
-from dialoscope.assets.lock import lock
-from dialoscope.data.writing import write_atomically
 from dialoscope.errors import RunError
+from dialoscope.files import check_writable, lock, lock_beside, write_atomically
 from dialoscope.printable import printable
+from dialoscope.redaction import join_without_secrets, without_secrets
 from dialoscope.systems.base import NoAnswer, System
 from dialoscope.systems.journal import (
     Progress,
@@ -53,14 +50,8 @@ class Output:
 
     def locked(self) -> AbstractContextManager[None]:
         """One process at a time; a second waits, and then finds everything answered."""
-        name = blake2b(str(self.path.resolve()).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-        folder = cache_folder() / "locks"
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            return nullcontext()  # where nothing can be kept, people must take care themselves
         waiting = f"Another process writes {self.path}; waiting for it to end."
-        return lock(folder / f"respond-{name}", waiting)
+        return lock(lock_beside(self.path), waiting, temporary=True)
 
     def check(self) -> None:
         """Say early what would keep it from being written."""
@@ -68,6 +59,14 @@ class Output:
             raise RunError(f"{printable(str(self.path))} is a folder; name a file, such as replies.jsonl.")
         if not self.path.parent.is_dir():
             raise RunError(f"There is no folder {printable(str(self.path.parent))}; make it first.")
+        if self.path.exists() and not self.path.is_file():
+            raise RunError(
+                f"{printable(str(self.path))} is a device or a pipe; name a file, such as replies.jsonl."
+            )
+        try:
+            check_writable(self.path)
+        except OSError as failed:
+            raise RunError(f"{printable(str(self.path))} cannot be written: {failed.strerror}.") from failed
 
     def progress(self, *, overwrite: bool) -> Progress:
         """What earlier runs have found; errors of one that came to its end are forgotten, so asked again."""
@@ -75,8 +74,10 @@ class Output:
             self.journal.unlink(missing_ok=True)
             return Progress()
         if self.journal.exists():
-            return read_journal(self.journal, self.identity)
-        return self._finished() if self.path.exists() else Progress()
+            before = read_journal(self.journal, self.identity)
+        else:
+            before = self._finished() if self.path.exists() else Progress()
+        return Progress(before.answers, [_blank_command(session) for session in before.sessions])
 
     def _finished(self) -> Progress:
         record = self._read_record()
@@ -94,7 +95,7 @@ class Output:
             record = json.loads(self.record.read_bytes())
         except FileNotFoundError:
             raise RunError(f"{shown} exists already. {_INSTEAD}") from None
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             record = None
         if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("version") != VERSION:
             raise RunError(
@@ -122,11 +123,16 @@ class Output:
         self.journal.unlink(missing_ok=True)
 
 
+def _blank_command(session: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A session without secrets, which earlier versions recorded as they were."""
+    return {**session, "command": without_secrets(str(session.get("command", "")))}
+
+
 def session(system: System, asked: int) -> dict[str, Any]:
     """When, by whom and with what a run was begun or taken up."""
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(sys.argv),
+        "command": join_without_secrets(sys.argv),
         "asked": asked,
         "versions": _versions(system.packages),
     }

@@ -57,6 +57,11 @@ class RetrievalSystem(System):
             raise BackendError(f"There is no corpus {printable(self.corpus)}.")
         return hash_of_corpus(self.corpus)
 
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The corpus, where it is an asset."""
+        return (self.corpus,) if is_asset(self.corpus) else ()
+
     @contextmanager
     def opened(self) -> Iterator["_Searched"]:
         """The corpus, read and indexed."""

@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from dialoscope.assets import licences
 from dialoscope.data.canonical import canonical
 from dialoscope.data.contexts import ContextRow, Contexts
 from dialoscope.data.jsonl import as_line
@@ -34,6 +35,7 @@ def respond(
     workers: int | None = None,
     name: str | None = None,
     overwrite: bool = False,
+    licence: str | None = None,
 ) -> "Responses":
     """The replies of a system to contexts; what was answered before is not asked again.
 
@@ -49,8 +51,11 @@ def respond(
         workers: The most questions at once, where the system can take several.
         name: What the system is called in the rows.
         overwrite: Begin anew, and replace what is there.
+        licence: `permissive` refuses models and data under other licences, `any` allows all without a word;
+            `DIALOSCOPE_LICENCE` if nothing is given.
     """
     plan = Plan.of(Contexts.of(contexts), named(system), samples, seed, name)
+    licences.allow(plan.name, plan.system.asset_names, licence)
     if workers is not None and workers < 1:
         raise BackendError(f"workers is {workers}; it must be 1 or more.")
     if output is None:
@@ -159,6 +164,7 @@ class Responses:
                 tuple(row["context"]),
                 tuple(row.get("references", ())),
                 row.get("group", ""),
+                tuple(row.get("speakers", ())),
             )
             for row in self.rows
             if "response" in row
@@ -209,8 +215,9 @@ def _resumed(plan: Plan, output: Output, workers: int | None, *, overwrite: bool
         journal.begin(begun)
         try:
             answers = _answered(plan, before, workers, journal.note)
-        except (KeyboardInterrupt, SystemExit):
-            notice("Stopped. What was answered is kept; the same command goes on from there.")
+        except (KeyboardInterrupt, SystemExit) as stop:
+            stop.add_note("Stopped. What was answered is kept; the same command goes on from there.")
+            notice(stop.__notes__[-1])
             raise
     found = plan.responses(answers, left)
     record = {

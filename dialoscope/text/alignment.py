@@ -100,6 +100,11 @@ _CHUNK = 1 << 40
 _WORD = 1 << 70
 
 
+_NO_LIMIT = 1 << 200
+_ENOUGH = 4
+"""Times the beam: alignments from which on further ones are compared with the worst that the beam keeps."""
+
+
 # An alignment of the words so far, a plain tuple because there are so many of them: how good it is; where in
 # the reply the run that is still open would go on, -1 without one; the first word of the reference that is
 # not yet decided; the words of the reply that are taken, as bits; the last match with those before it.
@@ -118,25 +123,37 @@ class _Option(NamedTuple):
     """Whether an earlier one has the very same words, which then always wins."""
 
 
-def beam_alignment(candidates: Mapping[int, Sequence[Match]], length: int, beam: int) -> list[Match]:
+MOST_STEPS = 20_000_000
+"""Pairs of words that may match, times the beam, beyond which there is no search for an alignment."""
+FEW_WORDS = 4000
+"""Words of the reply up to which a step costs the same; it costs twice as much for twice as many."""
+
+
+def beam_alignment(candidates: Mapping[int, Sequence[Match]], length: int, beam: int) -> list[Match] | None:
     """As METEOR 1.5: the best of the alignments with a reference of this length that a beam search keeps.
 
     The candidates are those of each place in the reference. As there, a single word that is not matched
     exactly counts nothing towards the matched words of an alignment (half a word is rounded down), and the
     distance of a match counts not for itself but for the alternatives that come after it.
+
+    Nothing comes back where the search would take too many steps.
     """
     certain = _certain(candidates)
     if len(certain) == len(candidates):
         return [certain[place] for place in sorted(certain)]
+    competing = [match for place, found in candidates.items() if place not in certain for match in found]
+    words = sorted({match.reply + i for match in competing for i in range(match.reply_length)})
+    if len(competing) * beam * max(FEW_WORDS, len(words)) > MOST_STEPS * FEW_WORDS:
+        return None
+    bit = {word: number for number, word in enumerate(words)}
     few = _at_most(beam, candidates)
-    options = {place: _options(found, few) for place, found in candidates.items()}
     paths: list[_Path] = [(0, -1, 0, 0, None)]
     for place in range(length):
         paths = _best(paths, beam)
         if place in certain:
             paths = [_taken(path, certain[place]) for path in paths]
         else:
-            paths = _further(paths, place, options.get(place, ()))
+            paths = _further(paths, place, _options(candidates.get(place, ()), few, bit), beam)
     return _matches_of(_best([_skipped(path) for path in _best(paths, beam)], 1)[0])
 
 
@@ -166,20 +183,15 @@ def _at_most(beam: int, candidates: Mapping[int, Sequence[Match]]) -> bool:
     return True
 
 
-def _options(found: Sequence[Match], few: bool) -> list[_Option]:
+def _options(found: Sequence[Match], few: bool, bit: Mapping[int, int]) -> list[_Option]:
     seen: set[tuple[int, ...]] = set()
     options = []
     for match in found:
         repeats = few and match[:4] in seen
         seen.add(match[:4])
-        options.append(
-            _Option(match, _bits(match), abs(match.reference - match.reply), _gain(match), repeats)
-        )
+        words = ((1 << match.reply_length) - 1) << bit[match.reply]
+        options.append(_Option(match, words, abs(match.reference - match.reply), _gain(match), repeats))
     return options
-
-
-def _bits(match: Match) -> int:
-    return ((1 << match.reply_length) - 1) << match.reply
 
 
 def _gain(match: Match) -> int:
@@ -193,10 +205,18 @@ def _best(paths: list[_Path], beam: int) -> list[_Path]:
     return sorted(paths, key=itemgetter(0))[:beam] if len(paths) > 1 else paths
 
 
-def _further(paths: list[_Path], place: int, options: Sequence[_Option]) -> list[_Path]:
-    """Each alignment with each of the options that it can take up, and with none."""
+def _further(paths: list[_Path], place: int, options: Sequence[_Option], beam: int) -> list[_Path]:
+    """Each alignment with each of the options that it can take up, and with none.
+
+    Where a word occurs often, nearly all of these rank behind as many earlier ones as the beam keeps: such
+    alignments are not made once there are enough to compare with.
+    """
     further: list[_Path] = []
+    limit = _NO_LIMIT
     for path in paths:
+        if len(further) > _ENOUGH * beam:
+            further = _best(further, beam)
+            limit = further[-1][0]
         rank, reply_end, free, used, matches = path
         if place < free:
             further.append(path)
@@ -206,9 +226,10 @@ def _further(paths: list[_Path], place: int, options: Sequence[_Option]) -> list
                 continue
             if not repeats:
                 start, length, _, reference_length, _ = match
-                chunk = _CHUNK if reply_end not in (-1, start) else 0
-                end, free = start + length, place + reference_length
-                further.append((rank - gain + chunk, end, free, used | words, (match, matches)))
+                new = rank - gain + _CHUNK if reply_end not in (-1, start) else rank - gain
+                if new < limit:
+                    end, free = start + length, place + reference_length
+                    further.append((new, end, free, used | words, (match, matches)))
             rank += distance
         further.append((rank if reply_end == -1 else rank + _CHUNK, -1, place + 1, used, matches))
     return further

@@ -1,6 +1,6 @@
 """Some replies to be measured together, and what was already worked out about them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from dialoscope.records import Example
@@ -17,6 +17,15 @@ class Batch(Shared, Sequence[Example]):
     def __init__(self, examples: Sequence[Example]) -> None:
         self._examples = examples
         self._made = {}
+        self.undefined: dict[str, set[int]] = {}
+        """The replies that have no value for a reason other than missing input, by that reason."""
+
+    def report_undefined(self, reason: str, replies: Iterable[int]) -> None:
+        """Record why these replies are undefined: the run shows the reason, their number and the first.
+
+        The reason follows "1 reply has no" and begins with the metric: "rouge-w, which compares at most …".
+        """
+        self.undefined.setdefault(reason, set()).update(replies)
 
     def __len__(self) -> int:
         return len(self._examples)

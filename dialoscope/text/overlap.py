@@ -5,7 +5,7 @@ import sys
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +53,10 @@ class Overlap:
         reply, gram, count = reply[by_gram], found.gram[by_gram], found.count[by_gram]
         best = begins_run(reply, gram)
         return _sums(reply[best], count[best], replies)
+
+    def take(self, pairs: Ints) -> "Overlap":
+        """The overlap of these pairs only."""
+        return Overlap(self.replies.take(pairs), self.references.take(pairs), self.owner[pairs], self.words)
 
     @cached_property
     def subsequence(self) -> Ints:
@@ -260,30 +264,37 @@ class _Diagonal(NamedTuple):
 
 def _matched(reference: list[int], reply: list[int], weight: float) -> list[int]:
     """The places in the reference that lie on the way back through Lin's table, last first."""
-    table = _table(reference, reply, weight)
+    steps_up = _steps_up(reference, reply, weight)
     row, column, places = len(reference), len(reply), []
     while row and column:
         if reference[row - 1] == reply[column - 1]:
             row, column = row - 1, column - 1
             places.append(row)
-        elif table[row - 1][column] >= table[row][column - 1]:
+        elif steps_up[row][column]:
             row -= 1
         else:
             column -= 1
     return places
 
 
-def _table(reference: list[int], reply: list[int], weight: float) -> list[list[float]]:
-    worth = [[0.0] * (len(reply) + 1) for _ in range(len(reference) + 1)]
-    runs = [[0] * (len(reply) + 1) for _ in range(len(reference) + 1)]
-    for row, column in product(range(1, len(reference) + 1), range(1, len(reply) + 1)):
-        if reference[row - 1] == reply[column - 1]:
-            run = runs[row - 1][column - 1]
-            worth[row][column] = worth[row - 1][column - 1] + (run + 1) ** weight - run**weight
-            runs[row][column] = run + 1
-        else:
-            worth[row][column] = max(worth[row - 1][column], worth[row][column - 1])
-    return worth
+def _steps_up(reference: list[int], reply: list[int], weight: float) -> list[bytearray]:
+    """For each cell of Lin's table whether the cell above is worth at least as much as the one before."""
+    above, runs_above = [0.0] * (len(reply) + 1), [0] * (len(reply) + 1)
+    steps_up = [bytearray(len(reply) + 1)]
+    for word in reference:
+        worth, runs, ups = [0.0], [0], bytearray(len(reply) + 1)
+        for column, other in enumerate(reply, 1):
+            ups[column] = above[column] >= worth[column - 1]
+            run = 0
+            if word == other:
+                run = runs_above[column - 1] + 1
+                worth.append(above[column - 1] + run**weight - (run - 1) ** weight)
+            else:
+                worth.append(above[column] if ups[column] else worth[column - 1])
+            runs.append(run)
+        steps_up.append(ups)
+        above, runs_above = worth, runs
+    return steps_up
 
 
 def _runs_worth(places: list[int], weight: float) -> float:

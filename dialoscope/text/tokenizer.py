@@ -38,7 +38,12 @@ def _whitespace(texts: Texts) -> Words:
 
 
 def _single_spaces(texts: Texts) -> Words:
-    # nlg-eval reads one text a line, strips it, and splits at each single space: two give an empty word.
+    # What str.split(" ") gives: two spaces, or one at an end, give an empty word. A blank text has no words.
+    return [text.split(" ") if text.strip() else [] for text in texts]
+
+
+def _nlg_eval(texts: Texts) -> Words:
+    # nlg-eval reads one text a line and strips it before it splits at each single space.
     stripped = [" ".join(text.splitlines()).strip() for text in texts]
     return [text.split(" ") if text else [] for text in stripped]
 
@@ -183,7 +188,11 @@ TOKENIZERS: Mapping[str, Callable[[Texts], Words]] = MappingProxyType(
         "rouge-score": _ascii_words,
         "split": _whitespace,
         "spaces": _single_spaces,
+        "nlg-eval": _nlg_eval,
         "char": _characters,
         "treebank": _treebank,
     }
 )
+
+VERSIONS: Mapping[str, int] = MappingProxyType({"spaces": 2})
+"""Those that once cut otherwise, raised when they change: a signature says which of them it was."""

@@ -285,6 +285,43 @@ def test_an_empty_reply_is_a_number_or_undefined(metric):
     assert math.isnan(value) or low <= value <= high
 
 
+BLANKS = ("", " ", " \t ", "\n", "\u2003\u3000")
+
+
+def test_a_blank_reply_is_an_empty_one(metric):
+    whole = [
+        ds.Example(str(i), "s", text, ("hi there",), ("good day to you",), "q")
+        for i, text in enumerate(["good day to you all", "hi hi", "the tea is hot today"])
+    ]
+    tallies = [
+        metric.measure(Batch([*whole, ds.Example("9", "s", blank, ("hello",), ("good morning",), "q")]))
+        for blank in BLANKS
+    ]
+    empty, *others = [(metric.score_each(tally), metric.score(tally)) for tally in tallies]
+    for other in others:
+        assert same(other[0], empty[0])
+        assert same(other[1], empty[1])
+
+
+@pytest.mark.parametrize("metric", [metric for metric in EVERY if "context" in ds.metric(metric).needs])
+def test_a_blank_context_is_none(metric):
+    metric = ds.metric(metric)
+    whole = [
+        ds.Example(str(i), "s", text, ("hi there",), ("good day to you",), "q")
+        for i, text in enumerate(["good day to you all", "hi hi", "the tea is hot today"])
+    ]
+    contexts = [(), *((blank,) for blank in BLANKS), (" ", "\t")]
+    tallies = [
+        metric.measure(Batch([*whole, ds.Example("9", "s", "good day", context, ("good morning",), "q")]))
+        for context in contexts
+    ]
+    none, *others = [(metric.score_each(tally), metric.score(tally)) for tally in tallies]
+    assert math.isnan(none[0][-1])
+    for other in others:
+        assert same(other[0], none[0])
+        assert same(other[1], none[1])
+
+
 @pytest.mark.parametrize(
     ("metric", "need"), [(one, need) for one in those(lambda one: one.needs) for need in sorted(one.needs)]
 )

@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 
 import pytest
 
 from dialoscope import assets
 from dialoscope.errors import AssetError
+
+SIZE = assets.ASSETS["chitchat"].size
 
 
 def dialoscope(*arguments, **environment):
@@ -31,7 +34,7 @@ def lab(monkeypatch, tmp_path):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "lab" / "chitchat").mkdir(parents=True)
     with (tmp_path / "lab" / "chitchat" / "dataset.json").open("wb") as stream:
-        stream.truncate(assets.ASSETS["chitchat"].size)
+        stream.truncate(SIZE)
     return tmp_path / "lab"
 
 
@@ -42,13 +45,15 @@ def test_the_list_says_what_there_is_and_what_is_here(cli, lab):
     assert " ".join(lines[0].split()) == "name kind here on disk to download licence what it is"
     rows = {line.split()[0]: line for line in lines[1 : 1 + len(assets.ASSETS)]}
     assert list(rows) == list(assets.ASSETS)
-    assert "dialogues       yes   40 MB    8.1 MB       MIT" in rows["chitchat"]
-    assert "language model  -     271 MB   93 MB        Apache-2.0" in rows["smollm2"]
+    assert "dialogues       damaged  40 MB    8.1 MB       MIT" in rows["chitchat"]
+    assert f"chitchat is damaged: the SHA-256 of dataset.json is {sha256(bytes(SIZE)).hexdigest()}" in out
+    assert f". Copy it to {lab / 'chitchat'} again, or move that folder away." in out
+    assert "language model  -        271 MB   93 MB        Apache-2.0" in rows["smollm2"]
     assert lines[-2].startswith("Those that are here lie in ")
     assert str(lab) in lines[-2]
     assert lines[-1] == "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."
     (lab / "chitchat" / "dataset.json").write_text("{}")
-    assert "damaged" in cli("assets")[1]
+    assert "chitchat is damaged: dataset.json has 2 bytes" in cli("assets")[1]
     shutil.rmtree(lab)
     assert str(lab) not in cli("assets")[1]
 
@@ -56,7 +61,8 @@ def test_the_list_says_what_there_is_and_what_is_here(cli, lab):
 def test_the_list_can_be_read_by_programs(cli, lab):
     listed = {entry["name"]: entry for entry in json.loads(cli("assets", "--json")[1])}
     assert listed["chitchat"]["folder"] == str(lab / "chitchat")
-    assert listed["chitchat"]["problem"] is None
+    assert listed["chitchat"]["problem"].startswith("the SHA-256 of dataset.json is ")
+    assert listed["minilm"]["problem"] is None
     assert listed["minilm"]["folder"] is None
     assert listed["minilm"]["fingerprint"] == assets.fingerprint("minilm")
     assert listed["minilm"]["suites"] == ["default"]
@@ -150,6 +156,53 @@ def real():
             raise
 
     return get
+
+
+def test_a_model_with_one_value_overwritten_is_called_damaged(minilm, monkeypatch, tmp_path):
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("DIALOSCOPE_ASSETS", raising=False)
+    place = tmp_path / "cache" / "assets" / "minilm"
+    shutil.copytree(minilm, place)
+    data, other, run = (tmp_path / name for name in ("replies.jsonl", "other.jsonl", "run"))
+    data.write_text('{"id": "1", "response": "It is late.", "references": ["It is very late."]}\n')
+    other.write_text('{"id": "1", "response": "It is new.", "references": ["It is very new."]}\n')
+    assert dialoscope("score", data, "-m", "bertscore", "-o", run).returncode == 0
+    with (place / "model.safetensors").open("r+b") as weights:
+        weights.seek(-4, os.SEEK_END)
+        weights.write(b"\0\0\x80\x3f")
+    damaged = "minilm is damaged: the SHA-256 of model.safetensors is "
+    expected = {
+        ("verify", run): (2, damaged),
+        ("score", other, "-m", "bertscore"): (2, damaged),
+        ("assets",): (0, damaged),
+        ("doctor",): (1, "✗ asset minilm: the SHA-256 of model.safetensors is "),
+    }
+    for command, (code, text) in expected.items():
+        done = dialoscope(*command)
+        shown = done.stdout + done.stderr
+        assert (done.returncode, text in shown) == (code, True), shown
+        assert "dialoscope assets remove minilm && dialoscope assets fetch minilm" in shown
+
+
+def test_a_run_with_permissive_models_says_so_in_its_names_and_can_be_verified(
+    smollm2, cli, tmp_path, monkeypatch
+):
+    data, run = tmp_path / "replies.jsonl", tmp_path / "run"
+    rows = [
+        {"id": "1", "context": ["How are you?"], "response": "I am fine."},
+        {"id": "2", "context": ["Tea or not?"], "response": "Tea."},
+    ]
+    data.write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.delenv("DIALOSCOPE_LICENCE")
+    code, out, err = cli("score", data, "-m", "coherence", "--licence", "permissive", "-o", run, "--csv")
+    assert (code, "Licence of " in err) == (0, False)
+    assert ",coherence:lm=smollm2," in out
+    signature = "coherence|lm:[transformer-lm|model:smollm2|"
+    assert signature in cli("show", run, "--signatures")[1]
+    monkeypatch.setenv("DIALOSCOPE_LICENCE", "permissive")
+    assert cli("verify", run)[0] == 0
+    assert cli("score", data, "-m", "coherence:lm=smollm2-dialog")[0] == 2
 
 
 @pytest.mark.assets

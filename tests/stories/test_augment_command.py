@@ -14,6 +14,8 @@ from dialoscope.errors import AssetError
 from scripts import documents
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.processor
+
 PAGE = ROOT / "docs" / "augment.md"
 
 

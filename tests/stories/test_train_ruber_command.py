@@ -42,7 +42,7 @@ def test_every_option_is_a_setting_and_what_comes_out_scores(cli, dialogues, tmp
         "score", ROOT / "examples/sample.jsonl", "-m", f"ruber-unreferenced:model={folder}", "--signatures"
     )
     assert code == 0, err
-    assert f"model:[head|model:{folder}|hash:{found.hash[:8]}|v:1]" in out
+    assert f"model:[head|model:{folder}|hash:{found.hash[:8]}|v:2]" in out
 
 
 def test_an_encoder_that_reads_both_texts_is_trained_by_the_same_command(cli, dialogues, encoders, tmp_path):  # noqa: F811

@@ -62,7 +62,7 @@ def test_its_name_and_signature_say_which_weights_it_is_of(trained, tmp_path):  
     begins = ds.Checkpoint.load(trained).hash[:8]
     metric = ds.metric(f"adem:checkpoint={trained}")
     assert str(metric) == f"adem:checkpoint={trained},checkpoint.hash={begins}"
-    assert metric.signature == f"adem|checkpoint:[bilinear|model:{trained}|hash:{begins}|v:1]|v:1"
+    assert metric.signature == f"adem|checkpoint:[bilinear|model:{trained}|hash:{begins}|v:2]|v:2"
     assert metric == ds.metric(str(metric)) == ds.Adem(trained) == ds.Adem(BilinearRegressor(str(trained)))
     gone = ds.metric(f"adem:checkpoint={tmp_path / 'gone'},checkpoint.hash=0123abcd")
     assert str(gone) == f"adem:checkpoint={tmp_path / 'gone'},checkpoint.hash=0123abcd"

@@ -16,10 +16,12 @@ ROOT = Path(__file__).parents[2]
 
 # A module may import from its own layer and from those before it; docs/design/architecture.md says why.
 LAYERS = [
-    "errors",
     "printable",
+    "errors",
     "surrogates",
+    "redaction",
     "progress",
+    "files",
     "aspects",
     "records",
     "tally",
@@ -170,6 +172,7 @@ def test_functions_are_short():
 
 def test_models_load_nothing_that_lexical_metrics_need():
     """They run where nothing but torch and what belongs to it is installed."""
+    pytest.importorskip("torch")
     code = "from dialoscope.backends import _torch_lm, _torch_encoder, encoder, classifier, http, vectors"
     assert not loaded_by(code) & {"rapidfuzz", "nltk", "regex", "pyarrow", "scipy", "spacy"}
 

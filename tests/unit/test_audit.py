@@ -460,7 +460,7 @@ def test_hostile_names_are_escaped_where_they_are_shown():
     odd = Curve("bad\x1b[2J|", "noise", found.curves[0].points, None, 0, math.nan, "x")
     shown = ds.Audit(found.result, (odd,), found.about)
     assert "\x1b" not in shown.text()
-    assert "| bad\\x1b[2J\\| | noise |" in shown._repr_markdown_()
+    assert "| bad\\x1b\\[2J\\| | noise |" in shown._repr_markdown_()
     assert str(shown) == shown.text()
 
 

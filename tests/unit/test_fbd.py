@@ -213,7 +213,9 @@ def test_a_table_shows_what_stands_beside_a_value():
 
 def test_prd_is_one_for_the_same_distribution_and_zero_for_one_apart():
     same = [replace(one, references=one.references[:1], response=one.references[0]) for one in examples(40)]
-    apart = [replace(one, response="zzzz " * 40, references=("a",), context=("",)) for one in examples(40)]
+    apart = [
+        replace(one, response="zzzz " * 40, references=("a " * 40,), context=("x",)) for one in examples(40)
+    ]
     metric = ds.Prd(**FAKE, clusters=2)
     assert metric.score(tally_of(metric, same)) == pytest.approx(1)
     assert metric.score(tally_of(metric, apart)) == pytest.approx(0)

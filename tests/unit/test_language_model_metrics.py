@@ -315,8 +315,8 @@ def test_a_setting_that_makes_no_sense_is_refused(text, complaint):
 
 def test_the_authors_code_is_a_variant():
     bare = TransformerLanguageModel(start="none")
-    assert ds.metric("coherence:variant=pang-code") == ds.Coherence(bare, 1, "space", "sum")
-    assert ds.metric("fluency:variant=pang-code") == ds.Fluency(bare)
+    assert ds.metric("coherence:variant=pang-code") == ds.Coherence(bare, 1, "space", "sum", spaces="keep")
+    assert ds.metric("fluency:variant=pang-code") == ds.Fluency(bare, spaces="keep")
     assert str(ds.metric("coherence:variant=pang-code,lm=gpt2").lm) == "gpt2"
     assert ds.metric("coherence:variant=pang-code,lm=gpt2").lm.start == "none"
 

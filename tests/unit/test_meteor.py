@@ -2,17 +2,31 @@
 
 import gzip
 import math
+from collections import Counter
+from operator import itemgetter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
 import dialoscope as ds
 from dialoscope.backends.fake import FakeLexicon
 from dialoscope.backends.paraphrases import Paraphrases
 from dialoscope.errors import BackendError, MetricError
-from dialoscope.text import Batch
-from dialoscope.text.alignment import EXACT, STEM, SYNONYM, Match, beam_alignment, chunks, greedy_alignment
+from dialoscope.metrics import meteor
+from dialoscope.text import Batch, alignment
+from dialoscope.text.alignment import (
+    EXACT,
+    PARAPHRASE,
+    STEM,
+    SYNONYM,
+    Match,
+    beam_alignment,
+    chunks,
+    greedy_alignment,
+)
 from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
 from dialoscope.text.porter import porter_stem
 from dialoscope.text.stemmer import stem
@@ -149,6 +163,116 @@ def test_a_narrow_beam_may_miss_the_best():
     assert beam_alignment(repeated, 2, 2) == matched((2, 0, EXACT), (3, 1, EXACT))
 
 
+def plain_beam_alignment(candidates, length, beam):
+    """The search as it is defined: every alignment with every option, of which the best are then kept."""
+    chunk, word = 1 << 40, 1 << 70
+    competing = [
+        {
+            (side, i)
+            for side, start, count in ((0, m[0], m[1]), (1, m[2], m[3]))
+            for i in range(start, start + count)
+        }
+        for found in candidates.values()
+        for m in found
+    ]
+    taken = Counter(place for places in competing for place in places)
+    certain = {
+        place: found[0]
+        for place, found in candidates.items()
+        if len(found) == 1
+        and all(taken[0, found[0].reply + i] == 1 for i in range(found[0].reply_length))
+        and all(taken[1, place + i] == 1 for i in range(found[0].reference_length))
+    }
+    few = math.prod(len(found) + 1 for found in candidates.values()) <= beam
+    paths = [(0, -1, 0, frozenset(), ())]
+    for place in range(length):
+        further = []
+        for rank, end, free, used, matches in sorted(paths, key=itemgetter(0))[:beam]:
+            if place in certain:
+                m = certain[place]
+                gain = 2 * word if m.kind == EXACT else (m.reply_length // 2 + m.reference_length // 2) * word
+                cost = chunk * (end not in (-1, m.reply)) - gain + abs(m.reference - m.reply)
+                further.append(
+                    (rank + cost, m.reply + m.reply_length, place + m.reference_length, used, (*matches, m))
+                )
+                continue
+            if place < free:
+                further.append((rank, end, free, used, matches))
+                continue
+            seen = set()
+            for m in candidates.get(place, ()):
+                words = frozenset(range(m.reply, m.reply + m.reply_length))
+                repeats = few and m[:4] in seen
+                seen.add(m[:4])
+                if used & words:
+                    continue
+                gain = 2 * word if m.kind == EXACT else (m.reply_length // 2 + m.reference_length // 2) * word
+                if not repeats:
+                    cost = chunk * (end not in (-1, m.reply)) - gain
+                    further.append(
+                        (
+                            rank + cost,
+                            m.reply + m.reply_length,
+                            place + m.reference_length,
+                            used | words,
+                            (*matches, m),
+                        )
+                    )
+                rank += abs(m.reference - m.reply)
+            further.append((rank + chunk * (end != -1), -1, place + 1, used, matches))
+        paths = further
+    paths = sorted(paths, key=itemgetter(0))[:beam]
+    return list(min(paths, key=lambda path: path[0] + chunk * (path[1] != -1))[4])
+
+
+@given(rng=st.randoms())
+@settings(max_examples=300, deadline=None)
+def test_what_the_beam_would_drop_need_not_be_followed(rng):
+    """Texts of few different words, of which nearly all alignments are dropped; and some phrases."""
+    kinds, longest, beam = rng.choice([1, 2, 3, 8]), rng.choice([4, 10, 30]), rng.choice([1, 2, 5, 40])
+    reply, reference = (rng.choices(range(kinds), k=rng.randint(1, longest)) for _ in range(2))
+    alike = {
+        (a, b): rng.choice([STEM, SYNONYM, None, None]) for a in range(kinds) for b in range(kinds) if a != b
+    }
+    candidates = {}
+    for place, word in enumerate(reference):
+        found = [Match(start, 1, place, 1, EXACT) for start, other in enumerate(reply) if other == word]
+        found += [
+            Match(start, 1, place, 1, kind)
+            for kind in (STEM, SYNONYM)
+            for start, other in enumerate(reply)
+            if alike.get((other, word)) == kind
+        ]
+        for _ in range(rng.choice([0, 0, 0, 2])):
+            length, other_length = (
+                rng.randint(1, min(3, len(reply))),
+                rng.randint(1, min(3, len(reference) - place)),
+            )
+            start = rng.randint(0, len(reply) - length)
+            found.append(Match(start, length, place, other_length, PARAPHRASE))
+        if found:
+            candidates[place] = found
+    expected = plain_beam_alignment(candidates, len(reference), beam)
+    assert beam_alignment(candidates, len(reference), beam) == expected
+
+
+def bound_pairs(monkeypatch, most):
+    monkeypatch.setattr(meteor, "MOST_STEPS", most * 40)
+    monkeypatch.setattr(alignment, "MOST_STEPS", most * 40)
+
+
+def test_more_words_to_choose_among_leave_room_for_fewer_pairs(monkeypatch):
+    """A word may match either of the two places where it stands in the reference."""
+    candidates = {place: matched((place // 2, place, EXACT)) for place in range(8)}
+    bound_pairs(monkeypatch, 8)
+    monkeypatch.setattr(alignment, "FEW_WORDS", 4)
+    assert beam_alignment(candidates, 8, 40) is not None
+    monkeypatch.setattr(alignment, "FEW_WORDS", 3)
+    assert beam_alignment(candidates, 8, 40) is None
+    certain = {place: matched((place, place, EXACT)) for place in range(20)}
+    assert beam_alignment(certain, 20, 40) is not None, "nothing is to be chosen"
+
+
 def score(reply: str, *references: str, **settings) -> float:
     metric = ds.Meteor(**settings)
     return metric.score(metric.measure(Batch([ds.Example("1", "s", reply, (), references)])))
@@ -170,6 +294,32 @@ class TestScores:
         both = metric.measure(Batch([ds.Example("1", "s", "my cat", (), ("a dog", "my cat"))]))
         alone = metric.measure(Batch([ds.Example("1", "s", "my cat", (), ("my cat",))]))
         assert np.array_equal(both.rows, alone.rows)
+
+    def test_a_reply_too_like_one_of_its_references_is_undefined_and_reported(self, monkeypatch):
+        bound_pairs(monkeypatch, 8)
+        replies = [
+            ("w v w v", ("v w v w", "w")),
+            ("v w v w", ("w v w v w",)),
+            ("w v w", ("w v w",)),
+            ("w", ()),
+        ]
+        batch = Batch([ds.Example(str(i), "s", text, (), refs) for i, (text, refs) in enumerate(replies)])
+        metric = ds.Meteor()
+        tally = metric.measure(batch)
+        values = metric.score_each(tally)
+        assert np.isnan(values).tolist() == [False, True, False, True]
+        assert metric.score(tally) == metric.score(tally.take(np.array([0, 2]))), "undefined is not zero"
+        assert batch.undefined == {
+            "meteor, which compares at most 8 pairs of like words of a reply and a reference "
+            "(fewer for replies of more than 4,000 words)": {1}
+        }
+
+    def test_paraphrases_count_among_the_pairs(self, monkeypatch, tmp_path):
+        table = tmp_path / "table.txt"
+        table.write_text("0.5\na a\nb b\n")
+        bound_pairs(monkeypatch, 10)
+        assert np.isnan(score("a a a a a a", "b b b b b b", paraphrases=str(table)))
+        assert score("a a a", "b b b", paraphrases=str(table)) > 0
 
     def test_inflected_synonyms_match(self):
         assert score("cars", "automobile") == pytest.approx(0.8)

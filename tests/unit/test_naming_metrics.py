@@ -1,7 +1,13 @@
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 import dialoscope as ds
 from dialoscope.metrics import metrics
+from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize(
@@ -130,3 +136,114 @@ def test_metrics_of_other_packages_are_found_through_their_entry_point(tmp_path,
         assert result.score("shouting", "s") == 0.4
     finally:
         module._plugins.cache_clear()
+
+
+CORRECT = """\
+from dataclasses import dataclass
+from dialoscope.metrics import Bounds, MeanMetric
+
+@dataclass(frozen=True)
+class Shouting(MeanMetric):
+    name = "shouting"
+    version = 1
+    paper = "https://example.org"
+    higher_is_better = False
+    @property
+    def bounds(self):
+        return Bounds(0, 1)
+    def grade(self, batch):
+        return [0.5 for _ in batch]
+"""
+
+
+def plugin(folder, module, value):
+    """A package on a path, as pip would lay it out."""
+    (folder / "shouting.py").write_text(module)
+    package = folder / "loud_metrics-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: loud-metrics\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(f"[dialoscope.metrics]\nshouting = {value}\n")
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """A folder on the path of imports, and no memory of what was found before or is found there."""
+    from dialoscope import metrics as module
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module._plugins.cache_clear()
+    sys.modules.pop("shouting", None)
+    yield tmp_path
+    module._plugins.cache_clear()
+    sys.modules.pop("shouting", None)
+
+
+SHOUTING = "shouting:Shouting"
+
+
+@pytest.mark.parametrize(
+    ("module", "value", "message"),
+    [
+        ("import no_such_package\n", SHOUTING, "loaded: ModuleNotFoundError: No module named 'no_such_p"),
+        ("raise OSError('no\x1b[2J\\nlicence')\n", SHOUTING, "loaded: OSError: no\\x1b[2J licence."),
+        ("raise SystemExit(3)\n", SHOUTING, "loaded: SystemExit: 3."),
+        ("def (:\n", SHOUTING, "loaded: SyntaxError: invalid syntax (shouting.py, line 1)."),
+        (CORRECT, "shouting:Shout", "loaded: AttributeError: module 'shouting' has no attribute 'Shout'."),
+        (CORRECT, "not_there:Shouting", "loaded: ModuleNotFoundError: No module named 'not_there'."),
+        (CORRECT, "shouting", "used: shouting is no Metric."),
+        ("class Shouting:\n    pass\n", SHOUTING, "used: shouting:Shouting is no Metric."),
+        ("def Shouting():\n    pass\n", SHOUTING, "used: shouting:Shouting is no Metric."),
+        (CORRECT.replace("def grade", "def grad"), SHOUTING, "used: shouting:Shouting lacks grade."),
+        (CORRECT.replace("paper =", "article ="), SHOUTING, "used: shouting:Shouting lacks paper."),
+        (CORRECT, "not an entry point at all", "loaded: "),
+    ],
+)  # fmt: skip
+def test_a_broken_plug_in_is_named_and_harms_no_other_metric(plugins, module, value, message):
+    plugin(plugins, module, value)
+    with pytest.raises(ds.MetricError) as error:
+        ds.metric("shouting")
+    said = str(error.value)
+    assert said.startswith(f"The metric 'shouting' of the package loud-metrics cannot be {message}")
+    assert said.endswith(" Repair or remove that package; other metrics are not affected.")
+    assert ds.metric("bleu-2") == ds.Bleu(2)
+    with pytest.raises(ds.MetricError, match="Did you mean 'shouting'"):
+        ds.metric("shoutin")
+
+
+def test_a_broken_plug_in_is_a_line_at_the_command_line(tmp_path):
+    plugin(tmp_path, "import no_such_package\n", SHOUTING)
+    (tmp_path / "replies.jsonl").write_text('{"response": "HEllo"}\n')
+
+    def run(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", "dialoscope", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+            capture_output=True,
+            text=True,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    line = (
+        "The metric 'shouting' of the package loud-metrics cannot be loaded: ModuleNotFoundError: "
+        "No module named 'no_such_package'. Repair or remove that package; other metrics are not affected.\n"
+    )
+    assert run("score", "replies.jsonl", "-m", "shouting") == (2, "", f"Error: {line}")
+    assert run("score", "replies.jsonl", "-m", "words", "--csv")[::2] == (0, "")
+    code, out, err = run("metrics")
+    assert (code, err) == (0, "")
+    assert out.startswith("bleu\n")
+    assert out.endswith(f"\n\n{line}")
+    code, out, err = run("metrics", "--json")
+    assert (code, err) == (0, f"Warning: {line}")
+    assert "bleu" in {entry["name"] for entry in json.loads(out)}
+
+
+def test_a_package_whose_entry_points_cannot_be_read_harms_none(plugins):
+    plugin(plugins, CORRECT, SHOUTING)
+    package = plugins / "odd-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[dialoscope.metrics]\nno equals sign\n")
+    assert ds.metric("bleu-2") == ds.Bleu(2)
+    assert ds.metric("shouting").name == "shouting"

@@ -1,6 +1,8 @@
 """The array arithmetic against the same things done word by word."""
 
+import math
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialoscope as ds
+from dialoscope.metrics import rouge
 from dialoscope.text import Batch, Tokenizer, overlap
 from dialoscope.text.tokens import hashed_grams, hashed_words, replies_of, reply_words
 
@@ -83,6 +86,53 @@ def textbook(reply, reference, weight):
             else:
                 worth[i, j] = max(worth[i - 1, j], worth[i, j - 1])
     return worth[len(reply), len(reference)]
+
+
+@given(cases=CASES, weight=st.sampled_from([1.0, 1.2, 2.0]))
+@settings(max_examples=200, deadline=None)
+def test_runs_that_the_script_matches_are_those_of_the_whole_table(cases, weight):
+    found = overlap(make(cases), Tokenizer("split")).weighted_hits(weight)
+    assert found.tolist() == [hits(ref, reply, weight) for reply, refs in cases for ref in refs]
+
+
+def hits(reference, reply, weight):
+    """The way back through Lin's table, all of which is kept, and the runs on it that the reference has."""
+    worth, runs = Counter(), Counter()
+    for i, word in enumerate(reference, 1):
+        for j, other in enumerate(reply, 1):
+            if word == other:
+                run = runs[i - 1, j - 1]
+                worth[i, j] = worth[i - 1, j - 1] + (run + 1) ** weight - run**weight
+                runs[i, j] = run + 1
+            else:
+                worth[i, j] = max(worth[i - 1, j], worth[i, j - 1])
+    i, j, matched = len(reference), len(reply), []
+    while i and j:
+        if reference[i - 1] == reply[j - 1]:
+            i, j = i - 1, j - 1
+            matched.append(i)
+        elif worth[i - 1, j] >= worth[i, j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    runs = [1]
+    for later, earlier in pairwise(matched):
+        runs = [*runs[:-1], runs[-1] + 1] if later == earlier + 1 else [*runs, 1]
+    return math.fsum(run**weight for run in runs) if matched else 0
+
+
+@pytest.mark.parametrize("order", ["l", "w"])
+@pytest.mark.parametrize("best", ["f", "each"])
+def test_a_reply_too_long_for_one_of_its_references_is_undefined_and_reported(monkeypatch, order, best):
+    monkeypatch.setattr(rouge, "_MOST_PAIRS", {"l": 6, "w": 6})
+    batch = make([("ab", ["ab"]), ("abc", ["abc", "ab"]), ("ab", ["abc"]), ("abcd", [])])
+    values = ds.Rouge(order=order, best=best, tokenizer="char").grade(batch)
+    assert values.tolist() == pytest.approx(
+        [1, math.nan, ds.Rouge(order=order).grade(make([("ab", ["abc"])]))[0], math.nan], nan_ok=True
+    )
+    (reason,) = batch.undefined
+    assert reason == f"rouge-{order}, which compares at most 6 pairs of words of a reply and a reference"
+    assert batch.undefined[reason] == {1}, "a reply without references is undefined for another reason"
 
 
 def test_long_texts_have_the_same_subsequences_in_pieces(monkeypatch):

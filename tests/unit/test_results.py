@@ -2,12 +2,14 @@ import json
 import math
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 import dialoscope as ds
+from dialoscope import files
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results import resampling, store
 from dialoscope.results.table import marked_down, number
@@ -50,6 +52,14 @@ def test_the_run_folder_is_what_it_says(result, run):
     assert replies.num_rows == 176
     assert replies["bleu-4"].to_pylist() == result.values("bleu-4").tolist()
     assert [path for path in run.parent.iterdir() if path != run] == []
+
+
+def test_the_command_of_a_run_is_recorded_without_secrets(tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["judge.py", "--api-key", "sk-secret-7f3a", "--note", "a  b"])
+    found = ds.evaluate([ds.Example("1", "s", "hi")], ["words"])
+    assert found.provenance.command == "judge.py --api-key … --note 'a  b'"
+    manifest = found.save(tmp_path / "run") / "manifest.json"
+    assert "sk-secret" not in manifest.read_text()
 
 
 def test_undefined_is_null_on_disk_and_nan_in_memory(tmp_path):
@@ -211,6 +221,27 @@ def test_the_interval_of_a_mean_is_the_textbook_one():
     assert (low, high) == pytest.approx((lengths.mean() - half, lengths.mean() + half), abs=0.15)
 
 
+@pytest.mark.parametrize("blocks", [2, 44, 2000])
+def test_sums_of_draws_do_not_depend_on_the_order_of_adding_up(blocks):
+    """As it differs between processors and numbers of threads."""
+    rng = np.random.default_rng(blocks)
+    sums = resampling.round_for_exact_sums(rng.lognormal(sigma=3, size=(blocks, 3)) * [1, -1e12, 1e-9])
+    (weights,) = resampling.bootstrap_weights(blocks, resampling.Draws(100, seed=0))
+    order = rng.permutation(blocks)
+    one_by_one = np.array([[sum(row * column) for column in sums.T] for row in weights])
+    assert (weights @ sums == one_by_one).all()
+    assert (weights[:, order] @ sums[order] == one_by_one).all()
+
+
+def test_rounding_for_exact_sums_loses_next_to_nothing():
+    sums = np.random.default_rng(0).normal(size=(44, 4)) * [1, 1e300, 1e-300, 0]
+    rounded = resampling.round_for_exact_sums(sums)
+    assert (np.abs(rounded - sums) <= 2.0**-40 * np.abs(sums).max(axis=0)).all()
+    assert (
+        resampling.round_for_exact_sums(np.array([[3.0, -0.25], [7.0, 1.0]])) == [[3, -0.25], [7, 1]]
+    ).all()
+
+
 def test_many_items_are_resampled_in_blocks_without_changing_the_width():
     rng = np.random.default_rng(3)
     values = rng.normal(size=(20_000, 1))
@@ -307,7 +338,7 @@ def test_tables_escape_what_systems_are_called():
     found = ds.evaluate([ds.Example("1", hostile, "hello"), ds.Example("2", hostile, "hello you")], ["words"])
     table = found.table()
     assert "\x1b" not in table.text() + table.markdown()
-    assert "evil\\|bot\\x1b[2J\\n&lt;b&gt;" in table.markdown()
+    assert "evil\\|bot\\x1b\\[2J\\n&lt;b&gt;" in table.markdown()
     lines = table.markdown().splitlines()
     assert len(lines) == 3
     assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
@@ -337,7 +368,7 @@ def test_a_pipe_in_a_name_never_ends_a_cell(name, cell):
 
 def test_markdown_makes_neither_tags_nor_links_of_what_systems_are_called():
     assert listed_in_markdown(["<img src=x> of [you](http://x) & me"]) == [
-        "- &lt;img src=x&gt; of [you]\\(http://x) &amp; me"
+        "- &lt;img src=x&gt; of \\[you](http:/\\/x) &amp; me"
     ]
 
 
@@ -348,18 +379,17 @@ def test_ratings_that_the_manifest_does_not_list_are_not_read(run, result):
 
 
 def test_an_overwrite_that_fails_brings_the_old_run_back(result, run, monkeypatch):
-    from pathlib import Path
-
     before = (run / "manifest.json").read_text()
-    plain, calls = Path.replace, []
+    plain, targets = Path.rename, []
 
-    def failing(self, target):
-        calls.append(target)
-        if len(calls) == 2:
+    def fail_in_the_second_step(self, target):
+        targets.append(target)
+        if targets.count(run) == 2:  # the first time it is refused, since the run is there
             raise OSError(5, "Input/output error")
         return plain(self, target)
 
-    monkeypatch.setattr(Path, "replace", failing)
+    monkeypatch.setattr(files, "_find_renameat2", lambda: None)
+    monkeypatch.setattr(Path, "rename", fail_in_the_second_step)
     with pytest.raises(ds.RunError, match="cannot be written: Input/output error"):
         result.save(run, overwrite=True)
     assert (run / "manifest.json").read_text() == before
@@ -423,7 +453,10 @@ class TestAMetricOfOnesOwn:
 
 def test_what_is_no_example_or_metric_is_answered_in_words(sample):
     for wrong in (str(sample), [{"id": "1", "response": "hi"}], ["hello"]):
-        with pytest.raises(ds.DataError, match=r"is no Example. Read a file with ds.read\(path\)"):
+        with pytest.raises(
+            ds.DataError,
+            match=r"(is no Example|not a list of examples, but .*)\. Read a file with ds.read\(path\)",
+        ):
             ds.evaluate(wrong, "bleu")
     with pytest.raises(ds.MetricError, match=r"is no metric; name one, such as 'bleu-4', or make one"):
         ds.evaluate([ds.Example("1", "s", "hi")], [ds.Words])

@@ -68,6 +68,75 @@ def test_a_speaker_who_began_is_the_one_who_goes_on(recorded):
     assert Recorded.asked == [Pair("I hike", "I sit")]
 
 
+def spoken(text, *turns, by):
+    """A reply whose context says who spoke."""
+    names, said = zip(*turns, strict=True)
+    return ds.Example("1", "s", text, said, speakers=(*names, by))
+
+
+DOGS = (("bot", "I do not have a dog."), ("human", "Oh."), ("human", "Really?"))
+
+
+def test_speakers_that_the_data_name_are_those_whose_turns_count(recorded):
+    nli = recorded({("I do not have a dog.", "I have a dog."): 0.998})
+    result = ds.evaluate([spoken("I have a dog.", *DOGS, by="bot")], ds.SelfConsistency(nli=nli))
+    assert Recorded.asked == [Pair("I do not have a dog.", "I have a dog.")]
+    assert result.score(result.metrics[0], "s") == pytest.approx(0.002)
+    assert result.provenance.warnings == ()
+
+
+def test_a_speaker_who_has_not_spoken_contradicts_nobody():
+    example = spoken("I have a dog.", *DOGS, by="")
+    assert math.isnan(
+        ds.evaluate([example], "self-consistency:nli=fake").score("self-consistency:nli=fake", "s")
+    )
+
+
+def test_without_names_speakers_are_assumed_to_alternate_and_the_run_says_so(recorded):
+    nli = recorded({("Oh.", "I have a dog."): 0.03})
+    unnamed = ds.Example("1", "s", "I have a dog.", tuple(text for _, text in DOGS))
+    result = ds.evaluate([unnamed, reply("yes", "tea?", name="2")], ds.SelfConsistency(nli=nli))
+    assert Recorded.asked == [Pair("Oh.", "I have a dog.")]
+    assert result.provenance.warnings == (
+        "The contexts of 1 of 2 replies name no speakers; for self-consistency their turns are taken to "
+        "alternate.",
+    )
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"turns": [{"speaker": who, "text": text} for who, text in (*DOGS, ("bot", "I have a dog."))]},
+        {
+            "turns": [text for _, text in (*DOGS, ("", "I have a dog."))],
+            "speakers": ["bot", "human", "human", "bot"],
+        },
+        {"context": [{"speaker": who, "text": text} for who, text in DOGS], "response": "I have a dog."},
+        {"context": [{"role": who, "content": text} for who, text in DOGS], "response": "I have a dog."},
+        {
+            "context": [text for _, text in DOGS],
+            "speakers": ["bot", "human", "human"],
+            "response": "I have a dog.",
+        },
+        {
+            "context": [text for _, text in DOGS],
+            "speakers": ["A", "B", "B", "A"],
+            "response": "I have a dog.",
+        },
+        {"context": [text for _, text in DOGS], "speakers": ["A", "B", "B"], "response": "I have a dog."},
+        {"context": [text for _, text in DOGS], "speakers": "ABB", "response": "I have a dog."},
+    ],
+    ids=["turns", "plain turns", "context", "roles", "column", "with the replier", "two people", "letters"],
+)
+def test_speakers_travel_from_the_file_to_the_metric(row, recorded, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"id": "e", **row}) + "\n", encoding="utf-8")
+    nli = recorded({("I do not have a dog.", "I have a dog."): 0.998})
+    ds.evaluate(ds.read(path), ds.SelfConsistency(nli=nli), lacking="undefined")
+    assert Recorded.asked[-1:] == [Pair("I do not have a dog.", "I have a dog.")]
+    assert len(Recorded.asked) == 1
+
+
 @pytest.mark.parametrize(
     "example",
     [

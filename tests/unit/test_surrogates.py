@@ -29,7 +29,7 @@ def test_models_read_the_replacement_character():
 
 def test_encoders_read_the_replacement_character():
     pytest.importorskip("torch")
-    from dialoscope.backends._torch_rows import _readable
+    from dialoscope.backends._reader import _readable
     from dialoscope.backends.base import Pair
 
     assert _readable("a\ud800") == "a\ufffd"

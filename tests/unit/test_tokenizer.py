@@ -1,3 +1,7 @@
+"""Words: those of the code that people cite."""
+
+import math
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -78,3 +82,28 @@ def test_chinese_and_hindi_replies_do_not_score_zero():
 def test_an_unknown_tokenizer_is_refused_with_the_known_ones():
     with pytest.raises(ds.MetricError, match=r"no tokenizer '14a'. Choose one of: 13a, words"):
         ds.Bleu(tokenizer="14a")
+
+
+def test_spaces_are_those_of_str_split_and_nlg_eval_strips_first():
+    texts = [" lead trail ", "a\tb\nc", "two  spaces", "", " \n"]
+    assert Tokenizer("spaces")(texts) == [
+        ["", "lead", "trail", ""],
+        ["a\tb\nc"],
+        ["two", "", "spaces"],
+        [],
+        [],
+    ]
+    assert Tokenizer("nlg-eval")(texts) == [["lead", "trail"], ["a\tb", "c"], ["two", "", "spaces"], [], []]
+
+
+def test_a_signature_says_which_version_of_a_tokenizer_it_was():
+    assert "|tokenizer:spaces@2|" in ds.metric("diversity:variant=pang-code").signature
+    assert "|tokenizer:words|" in ds.metric("diversity").signature
+
+
+def test_the_paper_s_code_counts_empty_words_for_diversity():
+    replies = [
+        ds.Example(str(row), "s", text, group="g") for row, text in enumerate([" lead trail ", "c d e"])
+    ]
+    result = ds.evaluate(replies, "diversity:variant=pang-code")
+    assert result.score("diversity-2:variant=pang-code", "s") == pytest.approx(math.log(5))

@@ -343,3 +343,42 @@ def test_the_mean_of_all_vectors_is_read_a_little_at_a_time(model, monkeypatch):
     vector_tables._table.cache_clear()
     np.testing.assert_allclose(StaticVectors(model).mean, MEAN, rtol=1e-6)
     vector_tables._table.cache_clear()
+
+
+@pytest.mark.parametrize("direction", ["both", "reply", "reference"])
+def test_words_of_long_texts_are_compared_as_those_of_short_ones(model, monkeypatch, direction):
+    rng = np.random.default_rng(5)
+    words = np.array([*VECTORS, "unknown"])
+    batch = Batch(
+        [
+            example(
+                " ".join(rng.choice(words, rng.integers(1, 30))),
+                " ".join(rng.choice(words, rng.integers(1, 30))),
+            )
+            for _ in range(50)
+        ]
+    )
+    greedy = ds.Greedy(vectors=model, direction=direction)
+    expected = greedy.grade(batch)
+    monkeypatch.setattr(word_vectors, "_CELLS", 1)  # every pair is long
+    assert greedy.grade(Batch(list(batch))).tolist() == pytest.approx(
+        expected.tolist(), abs=1e-12, nan_ok=True
+    )
+
+
+def test_too_many_different_words_are_undefined_and_reported(model, monkeypatch):
+    monkeypatch.setattr(word_vectors, "MOST_COSINES", 4)
+    monkeypatch.setattr("dialoscope.metrics.greedy.MOST_COSINES", 4)
+    batch = Batch(
+        [
+            example("tea milk tea milk tea", "cocoa cold cocoa cold", name="repetitive"),
+            example("tea milk cocoa", "tea", "tea milk cocoa", name="one reference is too long"),
+            example("tea milk cocoa", "tea unknown", name="unknown words are not compared"),
+            example("unknown", "tea", name="undefined for another reason"),
+        ]
+    )
+    greedy = ds.Greedy(vectors=model)
+    assert np.isnan(greedy.grade(batch)).tolist() == [False, True, False, True]
+    assert batch.undefined == {
+        "greedy, which compares at most 4 pairs of different words of a reply and a reference": {1}
+    }

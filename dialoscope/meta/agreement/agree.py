@@ -72,6 +72,7 @@ def agree(
         confidence: How much an interval should hold.
         seed: Of the draws; that of the run where none is given.
     """
+    Result.check(result)
     check_chance(confidence, draws)
     _check(coefficient, cut)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)

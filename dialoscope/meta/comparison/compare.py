@@ -60,6 +60,7 @@ def compare(
         ratings: What people said of the replies, in place of the ratings in the run.
         progress: Told after each pair of systems.
     """
+    Result.check(result)
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
     metrics, gates = ([one] if isinstance(one, str) else one for one in (metrics, gates))

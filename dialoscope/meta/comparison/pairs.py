@@ -50,6 +50,8 @@ def plan(run: Result, systems: Sequence[str], baseline: str | None, first: Resul
 
 def _known(run: Result, name: str) -> list[str]:
     """The system of that name; where two runs have it, that of the first and that of the second."""
+    if not isinstance(name, str):
+        raise DialoscopeError("A system is named as text; a second run is given as other=.")
     if name not in run.systems and f"1:{name}" in run.systems:
         return [f"1:{name}", f"2:{name}"]
     if name not in run.systems and _is_folder(name):

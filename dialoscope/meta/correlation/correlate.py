@@ -63,6 +63,7 @@ def correlate(
         seed: Of draws and permutations; that of the run where none is given.
         progress: Told after each coefficient of each level and group.
     """
+    Result.check(result)
     kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
     names = _chosen(coefficients, NAMES, "coefficient")
     check_chance(confidence, draws)

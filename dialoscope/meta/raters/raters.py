@@ -52,6 +52,7 @@ def raters(
         draws: How often to resample contexts, for intervals of correlations between aspects.
         seed: For the draws; the run's own if not named.
     """
+    Result.check(result)
     check_chance(confidence, draws)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     if system is not None:

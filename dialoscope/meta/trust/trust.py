@@ -43,6 +43,7 @@ def trust(
         draws: How often to resample, contexts with all their replies.
         seed: Of the draws; that of each run where none is given.
     """
+    Result.check(*results)
     check_chance(confidence, draws)
     if not results:
         found = _known(confidence, draws, seed)

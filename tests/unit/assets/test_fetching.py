@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from dialoscope.assets import File, IndexFiles, cache_folder, fetching
-from dialoscope.assets.folder import whole
+from dialoscope.assets.folder import sound
 from dialoscope.errors import AssetError
 from tests.unit.assets.toys import (
     HUB,
@@ -283,8 +283,8 @@ def test_a_new_version_replaces_the_old_one(site):
     )
     folder = fetching.fetch(old)
     assert old.size == new.size
-    assert whole(old, folder)
-    assert not whole(new, folder)
+    assert sound(old, folder)
+    assert not sound(new, folder)
     assert holds(fetching.fetch(new), newer)
 
 

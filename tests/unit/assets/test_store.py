@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dialoscope import assets
-from dialoscope.assets import catalogue, store
+from dialoscope.assets import catalogue, folder, store
 from dialoscope.assets.folder import damage, stamps
 from dialoscope.assets.places import cache_folder, offline, ready_folder
 from dialoscope.errors import AssetError
@@ -100,6 +100,52 @@ def test_what_was_changed_in_the_cache_is_not_believed():
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     with pytest.raises(AssetError, match="minilm could not be fetched"):
         assets.locate("minilm")
+
+
+@pytest.fixture
+def cached(monkeypatch):
+    """The folder of a small asset that lies in the cache, with its real content."""
+    asset = toys.toy(files=(toys.file("weights.bin", b"right"), toys.file("config.json", b"{}")))
+    monkeypatch.setattr(store, "ASSETS", {"toy": asset})
+    folder = cache_folder() / "assets" / "toy"
+    folder.mkdir(parents=True)
+    (folder / "weights.bin").write_bytes(b"right")
+    (folder / "config.json").write_bytes(b"{}")
+    (folder / "asset.json").write_text(json.dumps({"fingerprint": asset.fingerprint}))
+    return folder
+
+
+def test_offline_what_is_damaged_is_called_damaged(monkeypatch, cached):
+    monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
+    assert assets.locate("toy") == cached
+    (cached / "weights.bin").write_bytes(b"wrong")
+    os.utime(cached / "weights.bin", ns=(1, 1))  # two writes within a tick of the clock would look the same
+    with pytest.raises(AssetError) as damaged:
+        assets.locate("toy")
+    assert str(damaged.value).startswith(
+        f"toy is damaged: the SHA-256 of weights.bin is {sha256(b'wrong').hexdigest()}, but should be "
+        f"{sha256(b'right').hexdigest()} ({cached}). Fetch it anew: dialoscope assets remove toy && "
+        "dialoscope assets fetch toy. DIALOSCOPE_OFFLINE forbids fetching. Unset it, or fetch it where "
+    )
+    (cached / "asset.json").unlink()
+    (cached / "weights.bin").write_bytes(b"right")
+    with pytest.raises(AssetError, match=r"toy is damaged: asset\.json is missing"):
+        assets.locate("toy")
+
+
+def test_status_hashes_what_was_touched_and_nothing_else(monkeypatch, cached):
+    hashed = []
+    digest = folder._content_problem
+    monkeypatch.setattr(
+        folder, "_content_problem", lambda file, path: hashed.append(file.path) or digest(file, path)
+    )
+    assert [assets.status(["toy"])[0].problem for _ in range(3)] == ["", "", ""]
+    assert hashed == ["weights.bin", "config.json"]
+    (cached / "weights.bin").write_bytes(b"wrong")
+    os.utime(cached / "weights.bin", ns=(1, 1))
+    (found,) = assets.status(["toy"])
+    assert found.folder == cached
+    assert found.problem.startswith("the SHA-256 of weights.bin is ")
 
 
 def test_what_is_nowhere_is_fetched():
@@ -228,6 +274,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
 
 def test_verify_looks_at_every_byte(monkeypatch, tmp_path):
     cached = put(cache_folder() / "assets", "movie-dialogues")
+    note("movie-dialogues")
     (quick,) = assets.status(["movie-dialogues"])
     assert (quick.folder, quick.problem) == (cached, "")
     (thorough,) = assets.verify(["movie-dialogues"])

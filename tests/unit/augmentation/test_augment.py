@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.augmentation import Generator, Substitution
+from dialoscope.augmentation import Generator, Substitution, augmented
 from dialoscope.augmentation.nearness import nearness
 from dialoscope.backends.base import Pair
 from dialoscope.backends.fake import FakeEncoder, FakeLanguageModel
@@ -405,6 +405,19 @@ def test_rows_are_saved_whole_or_not_at_all(tmp_path):
     with pytest.raises(DataError, match=r"no\x2dsuch/x\.jsonl: there is no folder .*no-such to write it to"):
         made.save(tmp_path / "no-such" / "x.jsonl")
     assert [one.name for one in tmp_path.iterdir()] == ["variants.jsonl"]
+
+
+def test_rows_that_another_process_was_faster_with_are_saved_beside_its_own(tmp_path, monkeypatch):
+    made, path = substituted(NOTE), tmp_path / "variants.jsonl"
+    monkeypatch.setattr(augmented, "refuse_taken", lambda path, overwrite: path.write_text("of another"))
+    with pytest.raises(DataError) as refused:
+        made.save(path)
+    assert str(refused.value) == (
+        f"{path} was written by another process in the meantime, and is not replaced without --overwrite. "
+        f"These rows were saved as {tmp_path}/variants-2.jsonl."
+    )
+    assert path.read_text() == "of another"
+    assert (tmp_path / "variants-2.jsonl").read_text() == made.jsonl()
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path):

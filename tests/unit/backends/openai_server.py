@@ -33,6 +33,19 @@ LOG: list[dict] = []
 FAULTS: dict[str, int] = {}
 CONNECTIONS: set = set()
 LOCK = Lock()
+
+
+def sampled(*choices):
+    """Choices with these indices and texts."""
+    return json.dumps(
+        {
+            "choices": [
+                {"index": number, "text": text, "message": {"content": text}} for number, text in choices
+            ]
+        }
+    )
+
+
 ODD = {
     "html": "<html>404 page</html>",
     "list": "[1, 2]",
@@ -45,6 +58,12 @@ ODD = {
     "words": '{"choices": [{"logprobs": {"tokens": ["a"], "token_logprobs": ["much"]}}]}',
     "nan": '{"choices": [{"logprobs": {"tokens": ["ab", "c"], "token_logprobs": [null, NaN]}}]}',
     "prompt-odd": '{"choices": [{"prompt_logprobs": [null, {}]}]}',
+    "index-swapped": sampled((1, "b"), (0, "a")),
+    "index-repeated": sampled((0, "a"), (0, "b")),
+    "index-beyond": sampled((0, "a"), (2, "b")),
+    "index-missing": sampled((0, "a"), (None, "b")),
+    "index-text": sampled((0, "a"), ("1", "b")),
+    "index-more": sampled((0, "a"), (1, "b"), (2, "c")),
     "prompt-list": '{"choices": [{"prompt_logprobs": [null, 7]}]}',
 }
 
@@ -211,7 +230,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def chat(self, request, settings):
         texts = self.samples(request["messages"][-1]["content"], request, settings)
-        self.answer({"choices": [{"message": {"role": "assistant", "content": text}} for text in texts]})
+        messages = [{"role": "assistant", "content": text} for text in texts]
+        choices = [{"index": number, "message": message} for number, message in enumerate(messages)]
+        self.answer({"choices": choices})
 
     def complete(self, request, settings):
         prompt, count = request["prompt"], request.get("max_tokens", 16)
@@ -222,7 +243,7 @@ class Handler(BaseHTTPRequestHandler):
         if request.get("echo") and settings.get("echo") == "no":
             return self.error(400, "echo is not known")
         texts = self.samples(prompt, request, settings)
-        choices = [{"text": text} for text in texts]
+        choices = [{"index": number, "text": text} for number, text in enumerate(texts)]
         if request.get("echo"):
             whole = prompt + texts[0]
             values = [*scores(prompt), *([-0.5] * count)]

@@ -16,7 +16,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from dialoscope.assets import locate
 from dialoscope.backends import _torch_encoder
-from dialoscope.backends._torch_rows import Row
+from dialoscope.backends._reader import Row
 from dialoscope.backends.base import Encoder, Pair
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.memory import kept

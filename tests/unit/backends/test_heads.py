@@ -31,7 +31,7 @@ SMALL = {"units": 3, "layers": 2, "perceptron": [5, 4], "dropout": 0.0}
 GRID = [(rep, goal) for rep in ("bi-gru", "max", "mean") for goal in ("ranking", "cross-entropy")]
 
 
-def checkpoint(folder, representation="max", objective="cross-entropy", **told):
+def checkpoint(folder, representation="max", objective="cross-entropy", dims=26, model="fake", **told):
     """A head with weights of chance."""
     from dialoscope.backends._torch_heads import Head
 
@@ -41,18 +41,18 @@ def checkpoint(folder, representation="max", objective="cross-entropy", **told):
         **told,
     }  # fmt: skip
     torch.manual_seed(3)
-    head = Head(Shape.of(settings), 26)
+    head = Head(Shape.of(settings), dims)
     with torch.no_grad():
         head.bilinear.normal_(std=0.3)
-    written(folder, {name: one.clone() for name, one in head.state_dict().items()}, settings)
+    written(folder, {name: one.clone() for name, one in head.state_dict().items()}, settings, dims, model)
     return folder
 
 
-def written(folder, weights, settings):
+def written(folder, weights, settings, dims=26, model="fake"):
     save_file(weights, folder / "weights.safetensors")
     found = sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
     own = sha256(f"weights.safetensors {found}\n".encode()).hexdigest()
-    spec = {"recipe": "ruber", "settings": settings, "model": "fake", "dims": 26, "hash": own}
+    spec = {"recipe": "ruber", "settings": settings, "model": model, "dims": dims, "hash": own}
     (folder / "spec.json").write_text(json.dumps(spec))
 
 
@@ -161,7 +161,7 @@ def test_it_is_a_classifier_that_can_be_signed_copied_and_compared(tmp_path, no_
     assert isinstance(judge, Classifier)
     assert judge.labels == ("wrong", "right")
     assert str(judge) == str(tmp_path / "head")
-    assert signature(judge) == f"head|model:{tmp_path / 'head'}|hash:|v:1"
+    assert signature(judge) == f"head|model:{tmp_path / 'head'}|hash:|v:2"
     assert judge == replace(judge, device="cpu") == pickle.loads(pickle.dumps(judge))  # noqa: S301
 
 
@@ -198,7 +198,7 @@ def test_metrics_take_it_by_the_folders_name(tmp_path, no_scores):
     assert metric.model == judge.pinned != judge
     assert metric.model.pinned == metric.model
     noted = json.loads((tmp_path / "head" / "spec.json").read_text())["hash"]
-    assert f"[head|model:{judge.model}|hash:{noted[:8]}|v:1]" in metric.signature
+    assert f"[head|model:{judge.model}|hash:{noted[:8]}|v:2]" in metric.signature
     assert ds.metric(str(metric)) == metric
     told = ds.metric(f"ruber-unreferenced:model={judge.model},model.embedding=elsewhere")
     assert told.model.embedding == "elsewhere"

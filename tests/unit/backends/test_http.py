@@ -186,6 +186,18 @@ def token(text, value=-1.0, offset=None):
         ([token("\ufffd", offset=0), token("b", offset=1), token("\ufffd", offset=2)], "é", "aè", None),
         ([token("\ufffd", offset=1), token("\ufffd", offset=0)], "é", "è", None),
         ([token("\ufffd"), token("\ufffd")], "é", "è", None),
+        ([], "ab", "cd", None),
+        ([token(""), token("")], "ab", "cd", None),
+        ([token("ab"), token("c")], "ab", "cd", None),  # the end is missing
+        ([token("ab"), token("c")], "ab", "cé", 1),  # bytes may be, and are not shown
+        ([token("ab"), token("cd"), token("e")], "ab", "cd", None),
+        ([token("ab"), token("cd"), token(" ")], "ab", "cd", 1),
+        ([token("ab"), token("xy")], "ab", "cd", None),
+        ([token("ab"), token("CD")], "ab", "cd", 1),
+        ([token("ab"), token("<0x0A>")], "ab", "\n", 1),
+        ([token("d"), token("e")], "ab", "cde", None),  # the beginning is missing
+        ([token(""), token("e")], "ab", "cde", 0),  # nobody says what the first is
+        ([token("\ufffd", offset=0), token("\ufffd", offset=9)], "é", "è", None),
     ],
 )
 def test_the_border_between_prefix_and_text_is_found(tokens, prefix, text, expected):
@@ -209,7 +221,7 @@ def test_nothing_to_score_is_nothing_to_ask(lm):
     assert asked(description) == []
 
 
-def test_scores_are_kept_only_where_it_is_said_what_is_behind_the_name(lm):
+def test_scores_are_kept_only_where_it_is_said_what_is_behind_the_name(lm, own_scores):
     without, dated = lm(), lm(revision="2026-11-16")
     for description in (without, dated):
         first = description.log_probabilities(TEXTS[:3])
@@ -304,6 +316,30 @@ def test_a_server_that_gives_one_text_at_a_time_is_asked_until_there_are_enough(
     assert [entry["request"]["seed"] for entry in asked(description)] == [5, 6, 7]
 
 
+@pytest.mark.parametrize("api", ["completions", "chat"])
+def test_samples_stand_in_the_order_of_their_indices(lm, api):
+    description = lm("says=index-swapped", api=api)
+    assert description.generate(["hello"], Generation(samples=2, sample=True)) == [["a", "b"]]
+
+
+@pytest.mark.parametrize("api", ["completions", "chat"])
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ("index-repeated", "its answer holds several choices with the same index."),
+        ("index-beyond", "its answer holds a choice whose index is 2 where one of 0 to 1 is due."),
+        ("index-missing", "its answer holds a choice whose index is missing where one of 0 to 1 is due."),
+        ("index-text", "its answer holds a choice whose index is text where one of 0 to 1 is due."),
+        ("index-more", "its answer holds 3 choices, more than the 2 asked for."),
+    ],
+)
+def test_a_wrong_index_is_refused_and_not_taken_by_position(lm, odd, message, api):
+    description = lm(f"says={odd}", api=api)
+    with pytest.raises(BackendError) as error:
+        description.generate(["hello"], Generation(samples=2, sample=True))
+    assert str(error.value) == f"{description.url}: {message}"
+
+
 def test_stops_that_the_server_does_not_know_still_end_a_text(lm):
     description = lm()
     whole = description.generate(["hello"], Generation(max_tokens=4, stop=()))[0][0]
@@ -351,6 +387,8 @@ def test_the_server_says_how_long_to_wait(lm, after):
         ("7", 7),
         ("Wed, 21 Oct 2015 07:28:00 GMT", 0),
         ("Wed, 21 Oct 2015 07:28:00", 0),
+        ("Mon, 01 Jan 99999999999999999999 00:00:00 GMT", 0),
+        ("Mon, 01 Jan 2001 00:00:00 +99999999999999999999", 0),
     ],
 )
 def test_what_retry_after_says_is_understood_or_left(text, seconds):

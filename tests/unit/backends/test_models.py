@@ -13,6 +13,7 @@ import pytest
 from dialoscope import assets
 from dialoscope.backends.models import configuration, fingerprint, model_folder, weight_names
 from dialoscope.errors import BackendError, MissingExtra
+from dialoscope.printable import printable
 
 HUB = Path(__file__).with_name("hub.py")
 KNOWN = (
@@ -78,7 +79,9 @@ def test_weights_that_could_run_code_are_refused(folder):
     ["/no/such/folder", "./here", "a/b/c", "~nobody-of-this-name/model", "x" * 5000 + "/y/z", "a\0b", "a b"],
 )
 def test_what_can_be_no_name_on_the_hub_must_be_a_folder(name):
-    with complaint(f"There is no folder '{name}'. Name a folder, an asset, or a model on the hub."):
+    with complaint(
+        f"There is no folder '{printable(name)}'. Name a folder, an asset, or a model on the hub."
+    ):
         model_folder(name)
 
 

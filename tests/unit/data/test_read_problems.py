@@ -10,8 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialoscope.data import Problem, ReadLog, read
+from dialoscope.data import Problem, ReadLog, lint, read
+from dialoscope.data.contexts import read_contexts
+from dialoscope.data.rating_files import read_ratings
+from dialoscope.data.score_files import read_scores
 from dialoscope.errors import DataError
+from dialoscope.records import Example
+from dialoscope.results import Result
 
 GOOD = {"id": "good", "response": "fine"}
 
@@ -294,3 +299,106 @@ def test_settings_that_do_not_exist_are_refused(write, complaint, settings, reas
 def test_something_must_be_named_and_standard_input_only_once(complaint):
     assert "There is nothing to read" in complaint()
     assert "Standard input (-) can be read only once" in complaint("-", "-")
+
+
+TABLE = pa.table({"id": ["1"], "response": ["hello"]}).to_pandas()
+
+
+@pytest.mark.parametrize(
+    ("thing", "reason"),
+    [
+        (
+            TABLE,
+            r"This is not the path of a file, but a DataFrame\. Write the table to a file, .*ds\.Example",
+        ),
+        (None, r"This is not the path of a file, but None\. Give its name as text, or a pathlib\.Path\."),
+        (123, "path of a file, but 123"),
+        (b"replies.jsonl", r"path of a file, but b'replies\.jsonl'\. Give its name as text"),
+        (["a.jsonl", "b.jsonl"], r"path of a file, but a list\. Name several files one by one: ds\.read\("),
+        ({"a": 1}, r"but a dict\. .*made with ds\.Replies\.of\(examples\)"),
+        (Example("1", "a", "x"), "path of a file, but an Example"),
+    ],
+    ids=["DataFrame", "None", "number", "bytes", "list", "dict", "Example"],
+)
+@pytest.mark.parametrize("reader", [read, read_contexts, read_ratings, read_scores, Result.load])
+def test_what_is_no_path_is_refused_with_what_to_do(reader, thing, reason):
+    with pytest.raises(DataError, match=reason):
+        reader(thing)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"replies": ["b.jsonl"]}, "replies is a list; it must map names of systems to their files"),
+        ({"replies": {"b": 3}}, "path of a file, but 3. Give"),
+        ({"columns": ["id"]}, "columns is a list; it must map our names of columns to the file's"),
+        ({"separator": 3}, "separator is 3 where text is due"),
+        ({"system": b"x"}, "system is b'x' where text is due"),
+        ({"speaker": ["A"]}, "speaker is a list where text is due"),
+        ({"format": TABLE}, "format is a DataFrame; it must be 'jsonl' or"),
+        ({"on_error": TABLE}, "on_error is a DataFrame; it must be 'stop' or 'skip'"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else str(list(value)),
+)
+def test_settings_of_another_type_are_refused(write, complaint, settings, reason):
+    assert reason in complaint(write("a.jsonl", {"response": "x"}), **settings)
+
+
+REPEATED = {
+    "row": '{"id": "1", "response": "x", "id": "2"}',
+    "row with a colon": '{"id": "1", "response": "say: x", "id": "2"}',
+    "row with a quote and a colon": r'{"id": "1", "response": "he said \"x\":", "id": "2"}',
+    "row with spaces": '{"id" : "1", "response" : "x", "id" : "2"}',
+    "row with one space": '{"id": "1", "response": "x", "id" : "2"}',
+    "row with a tab": '{"id": "1", "response": "x", "id"\t: "2"}',
+    "row with a line end within": '{"id": "1", "response": "x", "id"\r: "2"}',
+    "row with a code": r'{"id": "1", "response": "x", "\u0069d": "2"}',
+    "row of equals": '{"id": "1", "response": "x", "id": "1"}',
+    "ratings": '{"response": "x", "ratings": {"id": 1, "id": 2}}',
+    "raters": '{"response": "x", "ratings": {"tone": {"id": 1, "id": 2}}}',
+    "turn": '{"turns": [{"speaker": "bot", "text": "x", "id": 1, "id": 2}]}',
+    "context": '{"response": "x", "context": [{"text": "a", "id": 1, "id": 1}]}',
+    "unread": '{"response": "x", "meta": {"a": [{"id": 1, "id": 2}]}}',
+    "row with a great number": '{"id": "1", "response": "x", "id": ' + "1" * 5000 + "}",
+}
+
+
+@pytest.mark.parametrize("row", REPEATED.values(), ids=REPEATED)
+def test_a_key_that_is_repeated_is_a_problem_of_its_row(write, complaint, examples, row):
+    path = write("a.jsonl", {"response": "fine"}, row, {"response": "fine"})
+    assert "1 problem in the data:\n" in complaint(path)
+    assert f"{path}:2: the key 'id' is there 2 times in one object; keep one of them" in complaint(path)
+    assert [one.response for one in examples(path, on_error="skip")] == ["fine", "fine"]
+
+
+@pytest.mark.parametrize("column", ["ratings", "turns", "context"])
+def test_a_key_that_is_repeated_in_a_cell_is_a_problem_of_its_row(write, complaint, column):
+    cell = '{"a": 1, "a": 2}' if column == "ratings" else '[{"text": "a", "a": 1, "a": 2}]'
+    quoted = cell.replace('"', '""')
+    path = write("a.csv", f'response,{column}\nhello,"{quoted}"\n'.encode())
+    assert f"{path}:2: the key 'a' is there 2 times in one object" in complaint(path)
+
+
+def test_a_key_that_is_repeated_is_a_problem_on_standard_input_and_for_all_readers(
+    monkeypatch, write, complaint
+):
+    row = '{"id": "1", "response": "x", "id": "2"}\n'
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(row.encode())))
+    assert "standard input:1: the key 'id' is there 2 times" in complaint("-")
+    path = write("a.json", row.encode())
+    for reader in (read_contexts, read_ratings, read_scores):
+        with pytest.raises(DataError, match=r"a\.json:1: the key 'id' is there 2 times"):
+            reader(path)
+    with pytest.raises(DataError, match=r"a\.json:1: the key 'id' is there 2 times"):
+        lint(read(path))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n"], ids=ascii)
+def test_rows_without_a_repeated_key_are_read_whatever_holds_colons(write, examples, end):
+    texts = ["a: b", '":', '" :', 'say "x": y', "{", '{"id": 1, "id": 2}', "\t:", "a\r:b"]
+    rows = [json.dumps({"id": str(at), "response": text}) for at, text in enumerate(texts)]
+    rows += [
+        json.dumps({"response": "x", "meta": {"a": {"id": 1}, "b": {"id": 2}}}, separators=(" , ", " : "))
+    ]
+    path = write("a.jsonl", "".join(row + end for row in rows).encode())
+    assert [one.response for one in examples(path)] == [*texts, "x"]

@@ -96,6 +96,14 @@ def test_a_finished_checkpoint_is_not_overwritten(place):
     assert refused(place) == f"{place.folder} holds a finished checkpoint; name another folder."
 
 
+def test_what_a_kill_at_the_very_end_left_is_removed_when_the_folder_is_named_again(place):
+    done(place)
+    place.work.mkdir()
+    (place.work / "weights-1-0.safetensors").write_bytes(b"what the optimizer remembered")
+    assert refused(place) == f"{place.folder} holds a finished checkpoint; name another folder."
+    assert not place.work.exists()
+
+
 def test_foreign_files_are_not_touched(place):
     place.folder.mkdir()
     (place.folder / "thesis.tex").write_text("...")

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from dialoscope.backends.base import Pair
 from dialoscope.backends.fake import FakeEncoder
 from dialoscope.backends.heads import HeadClassifier
 from dialoscope.errors import TrainingError
-from dialoscope.learn._torch_heads import HeadLoop, HeadTask, Pooled, lost, preferred, rank
+from dialoscope.learn._torch_batches import TIE, preferred, rank
+from dialoscope.learn._torch_heads import HeadLoop, HeadTask, Pooled, lost
 from dialoscope.learn.checkpoint import State
 from dialoscope.learn.ruber import ruber_recipe
 from tests.conftest import ROOT
@@ -165,29 +167,59 @@ def test_preferences_and_ranks_count_equal_ones_half():
     assert rank(scores) == pytest.approx([2.5, 1, 2.5])
 
 
-def test_figures_are_those_of_the_checkpoint_as_a_classifier(dialogues, tmp_path, rows):
+def test_scores_that_differ_by_rounding_alone_are_equal():
+    above = 1 + np.array([0, 0.9, -0.9, 1.1, -1.1]) * TIE
+    for size in (1, -1, 30):
+        scores = size * np.column_stack([np.ones(5), above])
+        wins = [0.5, 0.5, 0.5, 0, 1] if size > 0 else [0.5, 0.5, 0.5, 1, 0]
+        assert preferred(scores).tolist() == wins
+        assert rank(scores).tolist() == [2 - win for win in wins]
+    assert preferred(np.array([[0, 0.9 * TIE], [0, 1.1 * TIE]])).tolist() == [0.5, 0]
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """A file of word vectors that single precision does not hold exactly, and half precision still less."""
+    chance = np.random.default_rng(0)
+    words = sorted({word for talk in talks(70, 4) for turn in talk for word in re.findall(r"\w+", turn)})
+    path = tmp_path / "words.txt"
+    path.write_text("".join(f"{word} {' '.join(map(str, chance.normal(size=5)))}\n" for word in words))
+    return path
+
+
+@pytest.mark.parametrize("representation", ["bi-gru", "max", "mean"])
+def test_figures_are_those_of_the_checkpoint_as_a_classifier(
+    dialogues, tmp_path, rows, vectors, representation
+):
+    from dialoscope.learn.corpus import dialogues as read
+    from dialoscope.learn.lessons import lesson_of
+
     test = rows(
         [{"id": str(place), "turns": turns} for place, turns in enumerate(talks(70, 4)[30:])], "t.jsonl"
     )
-    for representation in ("bi-gru", "max"):
-        recipe = ds.RuberRecipe(**{**SMALL, "representation": representation, "pairs": 10**6})
-        found = ds.train_ruber(dialogues, tmp_path / representation, recipe, validation=0.25, tests=[test])
-        from dialoscope.learn.corpus import dialogues as read
-        from dialoscope.learn.lessons import lesson_of
-
+    for embedding in ("fake", str(vectors)):
+        changes = {"representation": representation, "embedding": embedding, "pairs": 10**6}
+        recipe = ds.RuberRecipe(**{**SMALL, **changes})
+        folder = tmp_path / f"x {embedding == 'fake'}"
+        figures = ds.train_ruber(dialogues, folder, recipe, validation=0.25, tests=[test]).spec["after"]
         lesson = lesson_of(read(str(test)), {"t": read(str(test))}, recipe)
-        one = lesson.judged["t"]
-        judge = HeadClassifier(str(found.folder), device="cpu")
-        scores = [
-            judge.classify(
-                [Pair(lesson.texts[q], lesson.texts[r]) for q, r in zip(one.queries, replies, strict=True)]
-            )[:, 1]
-            for replies in (one.right, one.wrong[:, 0])
-        ]
-        assert float(preferred(np.stack(scores, axis=1)).mean()) == found.spec["after"]["accuracy, t"]
-        loss = -(np.log(scores[0]) + np.log(1 - scores[1])).mean() / 2
-        assert found.spec["after"]["loss, t"] == pytest.approx(loss, abs=2e-3)
-        assert "reciprocal rank among 10, t" in found.spec["after"]
+        judged, ranked = lesson.judged["t"], lesson.ranked["t"]
+        logits, candidates = (classified(folder, lesson, rivals) for rivals in (judged, ranked))
+        assert figures["accuracy, t"] == preferred(logits).mean()
+        assert figures["reciprocal rank among 10, t"] == (1 / rank(candidates)).mean()
+        loss = (np.logaddexp(0, -logits[:, 0]) + np.logaddexp(0, logits[:, 1])).mean() / 2
+        assert figures["loss, t"] == pytest.approx(loss, rel=1e-9)  # double precision on both sides
+
+
+def classified(folder, lesson, rivals):
+    """The logits that the checkpoint gives to right and wrong replies when it is used."""
+    pairs = [
+        Pair(lesson.texts[query], lesson.texts[reply])
+        for query, replies in zip(rivals.queries, np.column_stack([rivals.right, rivals.wrong]), strict=True)
+        for reply in replies
+    ]
+    wrong, right = np.log(HeadClassifier(str(folder), device="cpu").classify(pairs)).T
+    return (right - wrong).reshape(len(rivals.queries), -1)
 
 
 # The pace

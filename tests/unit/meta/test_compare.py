@@ -341,7 +341,7 @@ def test_forms_keep_hostile_names_harmless(result):
     for one in (found, every):
         assert "\x1b" not in one.text() + one.markdown()
         assert "<b>" not in one.markdown()
-        assert "](y)" not in one.markdown()
+        assert one.markdown().count("[x](y)") == one.markdown().count("\\[x](y)") > 0
     assert json.loads(found.json())["comparisons"][0]["b"] == hostile
     assert str(found) == found.printed() == found.text()
     assert found._repr_markdown_() == found.printed("markdown")

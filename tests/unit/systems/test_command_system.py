@@ -1,12 +1,14 @@
 """A program that answers line by line: a real process, which hangs, dies and talks nonsense when told to."""
 
 import os
+import sys
 import time
 
 import pytest
 
 import dialoscope as ds
 from dialoscope.errors import BackendError
+from dialoscope.signature import signature
 from dialoscope.systems.base import NoAnswer, Question
 
 
@@ -27,6 +29,54 @@ def test_one_process_answers_one_line_after_the_other(program):
     ]
     assert len({one["pid"] for one in program.seen()}) == 1
     assert program.seen()[0]["context"] == ["Hi", "Hello"]
+
+
+LONG_KEY = "sk-secret-7f3a"
+TELLS = """
+import json, sys
+for line in sys.stdin:
+    text = json.loads(line)["context"][-1]
+    told = " ".join(sys.argv[1:])
+    if text == "fail":
+        print(json.dumps({"error": "wrong " + told}), flush=True)
+    elif text == "babble":
+        print("no json " + told, flush=True)
+    elif text == "die":
+        sys.exit("usage: " + told)
+    else:
+        print(json.dumps(told), flush=True)
+"""
+
+
+def test_a_secret_reaches_the_program_and_is_shown_nowhere(tmp_path):
+    (tmp_path / "tells.py").write_text(TELLS)
+    system = made(f"{sys.executable} {tmp_path / 'tells.py'} --api-key {LONG_KEY} --fast", retries=0)
+    reply, *failed = asked(system, "Hi", "fail", "babble", "die")
+    assert reply == f"--api-key {LONG_KEY} --fast"  # a reply is data
+    assert [answer.reason.partition("--api-key")[2] for answer in failed] == [" … --fast"] * 3
+    for text in (str(system), repr(system), signature(system)):
+        assert LONG_KEY not in text
+        assert "--api-key … --fast" in text
+    assert system != made(system.command.replace(LONG_KEY, "another"))
+
+
+def test_the_signature_of_a_command_without_secrets_is_the_command():
+    assert signature(made("./bot --fast 'a  b'")) == "command|command:./bot --fast 'a  b'|v:1"
+
+
+def test_errors_about_a_command_do_not_show_its_secrets():
+    for command, message in (
+        (f"./bot --token={LONG_KEY} 'open", "is no command"),
+        (f"MY_KEY={LONG_KEY} ./bot", "cannot be started"),
+    ):
+        with pytest.raises(BackendError, match=message) as error:
+            asked(made(command), "Hi")
+        assert LONG_KEY not in str(error.value)
+    assert made(f"MY_KEY={LONG_KEY} ./bot").label == "MY_KEY=…"
+    for text in (f"comand:./bot --token {LONG_KEY}", f"command:./bot,timeout=5 --token {LONG_KEY}"):
+        with pytest.raises(BackendError) as error:
+            ds.system(text)
+        assert LONG_KEY not in str(error.value)
 
 
 @pytest.mark.parametrize(("text", "reply"), [("plain", "just text"), ("empty", ""), ("half", "\ufffd")])

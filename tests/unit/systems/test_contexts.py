@@ -63,10 +63,11 @@ def test_a_dialogue_is_a_context_for_each_turn_of_the_system(rows):
     named = {"a": "assistant", "u": "user"}
     turns = [{**turn, "role": named[turn["role"]]} for turn in turns]
     turns[2]["references"] = ["drei"]
+    both = ["assistant", "user", "assistant", "user", "assistant"]
     path = rows([{"id": "d", "turns": turns, "topic": "sums"}, {"id": "p", "turns": ["A", "B", "C"]}])
     assert ds.read_contexts(path).rows == (
-        ContextRow("d#3", ("1", "2"), "", {"topic": "sums", "references": ["drei"]}),
-        ContextRow("d#5", ("1", "2", "3", "4"), "", {"topic": "sums"}),
+        ContextRow("d#3", ("1", "2"), "", {"speakers": both[:3], "topic": "sums", "references": ["drei"]}),
+        ContextRow("d#5", ("1", "2", "3", "4"), "", {"speakers": both, "topic": "sums"}),
         ContextRow("p#2", ("A",)),
     )
     assert [row.id for row in ds.read_contexts(path, speaker="*").rows] == [

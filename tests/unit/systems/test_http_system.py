@@ -131,11 +131,17 @@ def test_the_key_is_sent_and_never_shown(chat, monkeypatch):
     system = made(chat, key_variable="MY_KEY", retries=0)
     echoed, forbidden = asked(system, "echo", "forbidden")
     assert chat.seen()["log"][0]["headers"]["Authorization"] == f"Bearer {KEY}"
-    assert echoed == "Bearer …"
-    assert "401" in forbidden.reason
+    assert echoed == f"Bearer {KEY}"  # a reply is data and stays as it is, whatever it holds
+    assert "401 Unauthorized: Bearer …" in forbidden.reason
     for text in (forbidden.reason, signature(system), str(system), repr(system)):
         assert KEY not in text
     assert "MY_KEY" not in signature(system)
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "sk-secret-7f3a"])
+def test_a_reply_that_holds_the_key_is_not_changed(chat, monkeypatch, key):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    assert asked(made(chat), f"have, {key} or test?") == [f"about have, {key} or test?, seed 0"]
 
 
 def test_a_password_in_the_address_is_refused_and_not_shown():

@@ -408,3 +408,47 @@ def test_what_there_is_to_know_is_said(contexts, tmp_path, sample):
         "  3: ValueError: no idea",
         "  ... and 997 more",
     ]
+
+
+LONG_KEY = "sk-secret-7f3a"
+
+
+def written_in(folder):
+    return "".join(path.read_text(encoding="utf-8") for path in folder.rglob("*") if path.is_file())
+
+
+def test_secrets_in_a_command_are_in_nothing_that_is_written(rows, program, tmp_path, monkeypatch):
+    contexts, out = (
+        rows([{"id": "a", "context": ["Hi"]}, {"id": "b", "context": ["crash"]}]),
+        tmp_path / "o.jsonl",
+    )
+    spec = f"command:{program()} --api-key {LONG_KEY},pause=0.01"
+    monkeypatch.setattr("sys.argv", ["dialoscope", "respond", str(contexts), "-s", spec, "-o", str(out)])
+    found = ds.respond(contexts, spec, out)
+    assert (found.asked, list(found.errors)) == (2, ["b"])
+    assert LONG_KEY not in written_in(tmp_path)
+    record = json.loads((tmp_path / "o.jsonl.run.json").read_text())
+    assert "--api-key …" in record["identity"]["system"]
+    assert "--api-key …" in record["sessions"][0]["command"]
+    again = ds.respond(contexts, spec.replace(LONG_KEY, "another"), out)
+    assert again.asked == 1  # a key changes no reply
+
+
+def test_a_record_with_secrets_is_taken_up_and_written_without_them(rows, program, tmp_path):
+    """As earlier versions wrote it."""
+    contexts, out = (
+        rows([{"id": "a", "context": ["Hi"]}, {"id": "b", "context": ["crash"]}]),
+        tmp_path / "o.jsonl",
+    )
+    spec = f"command:{program()} --api-key {LONG_KEY},pause=0.01"
+    ds.respond(contexts, spec, out)
+    record = tmp_path / "o.jsonl.run.json"
+    content = json.loads(record.read_text())
+    content["identity"]["system"] = content["identity"]["system"].replace("…", LONG_KEY)
+    content["sessions"][0]["command"] = f"dialoscope respond -s 'command:./bot --api-key {LONG_KEY}'"
+    record.write_text(json.dumps(content))
+    assert ds.respond(contexts, spec, out).asked == 1
+    assert LONG_KEY not in written_in(tmp_path)
+    with pytest.raises(RunError, match="its system is") as refused:
+        ds.respond(contexts, spec.replace(",pause", " --fast,pause"), out)
+    assert LONG_KEY not in str(refused.value)

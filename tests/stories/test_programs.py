@@ -1,0 +1,154 @@
+"""Benchmarks and scripts are code, too: each has a parser, and each benchmark runs on a small input."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from dialoscope.assets import cache_folder
+from scripts import documents
+from tests.conftest import ROOT
+
+MAIN = 'if __name__ == "__main__":'
+PROGRAMS = [
+    path
+    for folder in ("benchmarks", "scripts")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+    if MAIN in path.read_text(encoding="utf-8")
+]
+BENCHMARKS = [path for path in PROGRAMS if path.parent.name == "benchmarks"]
+OF_CORPORA = [path for path in PROGRAMS if "corpora_folder()" in path.read_text(encoding="utf-8")]
+ASSETS = {
+    "augmentation": ("wordnet", "minilm"),
+    "distribution": ("minilm",),
+    "encoder": ("minilm",),
+    "language_model": ("smollm2",),
+    "meteor": ("wordnet",),
+    "start": ("smollm2",),
+}
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def run(path, *arguments, cwd, **changes):
+    """The program in a process and a cache of its own; None takes a variable away."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DIALOSCOPE_CACHE": str(cwd / "cache"), **changes}
+    return subprocess.run(
+        [sys.executable, path, *map(str, arguments)],
+        cwd=cwd,
+        env={key: value for key, value in environment.items() if value is not None},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def files():
+    """Every file that is part of the repository, with the time of its last change."""
+    return {
+        path: path.stat().st_mtime_ns
+        for folder in ("benchmarks", "dialoscope", "docs", "examples", "scripts")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=name)
+def test_help_does_nothing_but_help(path, tmp_path):
+    before = files()
+    done = run(path, "--help", cwd=tmp_path, DIALOSCOPE_OFFLINE="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {path.name}")
+    assert len(done.stdout.splitlines()) > 4, "the help says what the program is for"
+    assert list(tmp_path.iterdir()) == []
+    assert files() == before
+
+
+@pytest.mark.parametrize("path", OF_CORPORA, ids=name)
+def test_missing_corpora_are_answered_with_a_sentence(path, tmp_path):
+    before = files()
+    done = run(path, cwd=tmp_path, DIALOSCOPE_CORPORA=None, DIALOSCOPE_OFFLINE="1")
+    message = "Set DIALOSCOPE_CORPORA to the folder of the rated corpora (it holds a folder 'rated').\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+    assert files() == before
+
+
+def test_a_folder_without_corpora_is_named(tmp_path):
+    done = run(ROOT / "scripts" / "fit_composite.py", cwd=tmp_path, DIALOSCOPE_CORPORA=str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr == f"DIALOSCOPE_CORPORA is '{tmp_path}', which holds no folder 'rated'.\n"
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=name)
+def test_the_corpora_are_found_in_one_way(path):
+    """A program that would read the variable by itself would end with a KeyError without it."""
+    assert 'environ["DIALOSCOPE_CORPORA"]' not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", BENCHMARKS, ids=name)
+def test_benchmarks_run_on_a_small_input(path, tmp_path, request):
+    """Nothing is timed; results that must be equal are, or the exit code is another."""
+    if path.stem == "encoder" and find_spec("bert_score") is None:
+        pytest.skip("bert-score is not installed (pip install --no-deps bert-score==0.3.13)")
+    for asset in ASSETS.get(path.stem, ()):
+        request.getfixturevalue(asset)
+    ready = os.environ.get("DIALOSCOPE_ASSETS") or str(cache_folder() / "assets")
+    done = run(path, "--quick", cwd=tmp_path, DIALOSCOPE_CORPORA=None, DIALOSCOPE_ASSETS=ready)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+PAGE = """\
+# A page
+
+```
+$ dialoscope --version
+{}
+```
+"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    def write(text):
+        path = tmp_path / "page.md"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def check(path, **changes):
+    return run(ROOT / "scripts" / "documents.py", "--check", path, cwd=path.parent, **changes)
+
+
+def test_a_stale_page_is_shown_and_left_alone(page):
+    stale = PAGE.format("dialoscope 0.0.0")
+    path = page(stale)
+    done = check(path)
+    assert done.returncode == 1
+    assert "-dialoscope 0.0.0\n+dialoscope " in done.stdout
+    assert done.stderr.startswith("Some pages differ from what their commands print. Run:")
+    assert path.read_text(encoding="utf-8") == stale
+    right = page(documents.renewed(stale))
+    assert "dialoscope 0.0.0" not in right.read_text(encoding="utf-8")
+    done = check(right)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.assets
+def test_what_is_fetched_gets_into_no_page(page, wordnet, monkeypatch, tmp_path):
+    """With a cold cache, where the command says on standard error what it fetches."""
+    monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cold"))
+    monkeypatch.delenv("DIALOSCOPE_ASSETS", raising=False)
+    row = '{"response": "a dog", "references": ["a dog"]}'
+    command = f"echo '{row}' | dialoscope score - -m meteor --csv"
+    cold = documents.renewed(f"```\n$ {command}\n```\n")
+    assert (tmp_path / "cold" / "assets" / "wordnet").is_dir()
+    assert "Fetching" not in cold
+    assert cold == documents.renewed(cold)
+    assert "meteor" in cold

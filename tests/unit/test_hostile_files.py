@@ -1,0 +1,137 @@
+"""What fuzzing found: files read as JSON or by numpy that somebody made by accident, or to do harm."""
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import dialoscope as ds
+from dialoscope.backends.bilinear import BilinearRegressor
+from dialoscope.backends.models import configuration
+from dialoscope.backends.vector_files import files_of, read_blocks, read_matrix
+from dialoscope.errors import BackendError, RunError, TrainingError
+from dialoscope.learn import combination
+from dialoscope.learn.checkpoint import Checkpoint
+from tests.conftest import ROOT
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("load", "error"),
+    [(combination.load, TrainingError), (Checkpoint.load, TrainingError), (configuration, BackendError)],
+    ids=["composite", "checkpoint", "configuration"],
+)
+def test_json_that_is_nested_too_deep_is_refused(tmp_path, load, error):
+    for name in ("spec.json", "config.json"):
+        (tmp_path / name).write_text(DEEP)
+    with pytest.raises(error, match="maximum recursion depth"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("header", [b"{'shape': (9", b"  {\n   9", b"{'descr': '<f4', 'shape': (9L, 2L)"])
+def test_a_matrix_whose_header_is_no_expression_is_refused(tmp_path, header):
+    out = io.BytesIO()
+    np.save(out, np.ones((2, 2), np.float32))
+    content = out.getvalue()
+    start = content.index(b"{")
+    padded = header.ljust(len(content) - start - 17) + b"\n"
+    (tmp_path / "a.npy").write_bytes(content[:start] + padded + content[-16:])
+    (tmp_path / "a.txt").write_text("a\nb\n")
+    with pytest.raises(BackendError, match="no matrix of numbers can be read from it"):
+        read_matrix(files_of(tmp_path))
+
+
+def test_a_composite_with_a_number_beyond_doubles_is_refused(tmp_path):
+    shutil.copytree(ROOT / "dialoscope/assets/trained/composite", tmp_path / "composite")
+    path = tmp_path / "composite" / "spec.json"
+    spec = json.loads(path.read_text())
+    spec["combination"]["scales"][0]["values"][-1] = 10**400
+    path.write_text(json.dumps(spec))
+    with pytest.raises(TrainingError, match="holds no whole combination"):
+        combination.load(path.parent)
+
+
+@pytest.mark.parametrize("turns", ["Infinity", "1e999"])
+def test_a_checkpoint_for_infinitely_many_turns_is_refused(tmp_path, turns):
+    (tmp_path / "weights.safetensors").touch()
+    (tmp_path / "spec.json").write_text(
+        f'{{"recipe": "adem", "settings": {{"turns": {turns}, "model": "fake"}}, "model": "", "hash": ""}}'
+    )
+    with pytest.raises(BackendError, match="is damaged"):
+        _ = BilinearRegressor(str(tmp_path)).fingerprint
+
+
+def test_word_vectors_in_a_damaged_gzip_are_refused(tmp_path):
+    content = bytearray(gzip.compress(b"".join(b"word%d 0.1 0.2\n" % row for row in range(2000))))
+    content[10:40] = bytes(30)
+    (tmp_path / "a.txt.gz").write_bytes(content)
+    with pytest.raises(BackendError, match="cannot be read: Error -3 while decompressing"):
+        list(read_blocks(tmp_path / "a.txt.gz"))
+
+
+@pytest.fixture
+def run(tmp_path):
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps({"id": str(at), "response": "hi you"}) + "\n" for at in range(3)))
+    return ds.evaluate(ds.read(path), ["words"]).save(tmp_path / "run")
+
+
+def seal(run, change):
+    """Change a manifest, and seal it again, as anybody can."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["seal"]
+    change(manifest)
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    manifest["seal"] = f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("seed", {}),
+        ("seed", -1),
+        ("seed", None),
+        ("replies", "3"),
+        ("warnings", [1]),
+        ("source", []),
+        ("models", None),
+        ("seconds", "soon"),
+        ("lacking", 3),
+        ("licences", "MIT"),
+        ("licences", {"minilm": "MIT"}),
+    ],
+)
+def test_a_run_whose_provenance_is_of_other_types_is_refused(run, name, value):
+    seal(run, lambda manifest: manifest["provenance"].update({name: value}))
+    for read in (ds.Result.load, ds.verify):
+        with pytest.raises(RunError, match="is not a whole run"):
+            read(run)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda manifest: manifest.pop("table"),
+        lambda manifest: manifest.update(table={"cells": "none"}),
+        lambda manifest: manifest["table"]["cells"].append({}),
+        lambda manifest: manifest["table"]["cells"][0].update(metric=1.5),
+        lambda manifest: manifest["table"]["cells"][0].update(value="much"),
+    ],
+    ids=["none", "text", "empty cell", "metric", "value"],
+)
+def test_a_run_whose_table_is_none_cannot_be_verified(run, change):
+    seal(run, change)
+    with pytest.raises(RunError, match="is not a whole run"):
+        ds.verify(run)
+
+
+def test_a_run_whose_statistics_have_no_name_is_refused(run):
+    seal(run, lambda manifest: manifest["metrics"][0].update(statistics=2**63))
+    with pytest.raises(RunError, match="is not a whole run"):
+        ds.Result.load(run)
