@@ -73,13 +73,16 @@ def announce(names: Iterable[str], choice: Choice | None) -> None:
     """Say on standard error which assets are not permissive: once for each cache, and not after a choice."""
     if choice is not None:
         return
-    for asset in with_bases(names):
-        if asset.terms != "permissive" and not _is_announced(asset):
-            notice(
-                f"Licence of {asset.name}: {asset.licence_with_terms}. Permissive alternative: "
-                f"{_alternative(asset)}. Shown once; {VARIABLE}=permissive uses permissive models alone, "
-                "any hides this."
-            )
+    lines = [
+        f"{asset.name}: {asset.licence_with_terms}. Permissive alternative: {_alternative(asset)}."
+        for asset in with_bases(names)
+        if asset.terms != "permissive" and not _is_announced(asset)
+    ]
+    hint = f"Shown once; {VARIABLE}=permissive uses permissive models alone, any hides this."
+    if len(lines) == 1:
+        notice(f"Licence of {lines[0]} {hint}")
+    elif lines:
+        notice("\n  ".join(["Licences:", *lines]) + f"\n{hint}")
 
 
 def allow(user: str, names: Iterable[str], licence: str | None) -> None:

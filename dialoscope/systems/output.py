@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from dialoscope.assets import licences
 from dialoscope.errors import RunError
 from dialoscope.files import check_writable, lock, lock_beside, write_atomically
 from dialoscope.printable import printable
@@ -135,6 +136,7 @@ def session(system: System, asked: int) -> dict[str, Any]:
         "command": join_without_secrets(sys.argv),
         "asked": asked,
         "versions": _versions(system.packages),
+        "licences": licences.describe(system.asset_names),
     }
 
 

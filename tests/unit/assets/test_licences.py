@@ -308,6 +308,18 @@ def test_it_is_not_said_to_who_has_chosen(data, command, monkeypatch):
     assert command("score", data, "-m", "specificity")[2] == LINE
 
 
+def test_several_are_said_together(capsys, monkeypatch):
+    monkeypatch.setattr(licences, "_announced", set())
+    licences.announce(["nli", "smollm2-chat", "talk-words"], None)
+    licences.announce(["smollm2-chat"], None)
+    first, *lines, last = capsys.readouterr().err.splitlines()
+    assert (first, last) == ("Licences:", LINE[LINE.index("Shown once") :].strip())
+    assert [line.split(":")[0] for line in lines] == ["  nli", "  smollm2-chat", "  talk-words"]
+    assert lines[1] == (
+        "  smollm2-chat: data MIT; no licence known for film scripts. Permissive alternative: smollm2."
+    )
+
+
 def test_where_nothing_can_be_noted_each_process_says_it_once(data, command, monkeypatch, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "file" / "cache"))

@@ -144,8 +144,20 @@ def test_the_record_says_how_the_replies_came_about(contexts, tmp_path):
     assert record["source"]["paths"] == [str(contexts)]
     (session,) = record["sessions"]
     assert session["versions"]["dialoscope"] == ds.__version__
+    assert session["licences"] == {}
     assert session["command"]
     assert session["started"]
+
+
+def test_the_record_lists_the_licences_of_what_made_the_replies(contexts, tmp_path):
+    class OnAssets(ds.FunctionSystem):
+        asset_names = ("smollm2-chat",)
+
+    out = tmp_path / "out.jsonl"
+    ds.respond(contexts, OnAssets("tests:bot", Bot()), out)
+    (session,) = json.loads((tmp_path / "out.jsonl.run.json").read_text())["sessions"]
+    assert session["licences"]["smollm2"] == {"licence": "Apache-2.0", "terms": "permissive"}
+    assert session["licences"]["smollm2-chat"]["terms"] == "not stated"
 
 
 class Killed(BaseException):
