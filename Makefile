@@ -13,6 +13,9 @@ demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl examples/variants.jsonl --suite holistic
 
 test: .venv/ready
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+
+coverage: .venv/ready
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal --cov --cov-report=term:skip-covered
 
 lint: .venv/ready
@@ -44,7 +47,7 @@ bench: .venv/ready
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Dialoscope needs Python 3.11 or newer; name one with make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 clean:

@@ -28,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Programs in the background of a script or after nohup ignore signals; what tests start would, too."""
     os.environ.setdefault("DIALOSCOPE_LICENCE", "any")  # else what is printed depends on what was run before
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # several processes share the cores
     if find_spec("torch") is None:
         config.pluginmanager.register(WithoutTorch())
     for name, usual in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):

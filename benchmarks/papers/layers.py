@@ -8,19 +8,17 @@ text once, with the same tokens and weights, and keeps what it found in the scor
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
-import torch
 
 from dialoscope.backends import Pair, TokenVectors, Vectors
-from dialoscope.backends._reader import Reader, Row
-from dialoscope.backends._torch_encoder import BUDGET, _pool
-from dialoscope.backends._torch_padded import load_encoder
-from dialoscope.backends._torch_rows import in_batches
 from dialoscope.backends.encoder import Pooling
 from dialoscope.backends.memory import remembered, text_key
 from dialoscope.backends.models import configuration, fingerprint, model_folder
+
+if TYPE_CHECKING:
+    from _torch_layers import EveryLayer
 
 POOLINGS: tuple[str, ...] = get_args(Pooling)
 
@@ -44,11 +42,11 @@ class LayerEncoder:
         """A hash of the model's files."""
         return fingerprint(self.model, "main")
 
-    def encode(self, texts: Sequence[str | Pair]) -> Vectors:
+    def encode(self, texts: Sequence[Pair]) -> Vectors:
         """One row for each pair."""
         return _every(self.model, tuple(texts))[:, self.layer, POOLINGS.index(self.pooling)]
 
-    def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
+    def encode_tokens(self, texts: Sequence[Pair]) -> list[TokenVectors]:
         """Not needed for distances between distributions."""
         raise NotImplementedError
 
@@ -64,35 +62,14 @@ def _every(model: str, texts: tuple[Pair, ...]) -> Vectors:
     found = remembered(
         f"every-layer v:1 {fingerprint(model, 'main')}",
         [text_key(*text) for text in texts],
-        lambda places: in_batches(_body(model).reader, texts, places, _body(model).pooled, BUDGET["cpu"]),
+        lambda places: _body(model).read(texts, places),
         what=f"All layers of {model}",
     )
     return np.stack(found)
 
 
-class _Body:
-    """A model with all of its layers, run by transformers in padded batches."""
-
-    def __init__(self, model: str) -> None:
-        folder = model_folder(model, "main")
-        config = configuration(folder)
-        self.reader = Reader(folder, config, 0)
-        layers = int(config["num_hidden_layers"])
-        self._padded = load_encoder(folder, torch.device("cpu"), torch.float32, layers)
-
-    @torch.inference_mode()
-    def pooled(self, rows: list[Row]) -> list[Vectors]:
-        """For each row (layers, poolings, dims)."""
-        told = self._padded._told(rows)
-        hidden = torch.stack(self._padded._model(**told, output_hidden_states=True).hidden_states)
-        return [_pooled(hidden[:, place, : len(row.ids)]) for place, row in enumerate(rows)]
-
-
-def _pooled(vectors: torch.Tensor) -> Vectors:
-    """(layers, poolings, dims) from (layers, tokens, dims)."""
-    return torch.stack([_pool(vectors, pooling) for pooling in POOLINGS], dim=1).numpy()
-
-
 @cache
-def _body(model: str) -> _Body:
-    return _Body(model)
+def _body(model: str) -> "EveryLayer":
+    from _torch_layers import EveryLayer
+
+    return EveryLayer(model, POOLINGS)

@@ -212,8 +212,9 @@ class _Process:
         self._lines: Queue[bytes] = Queue(maxsize=2)
         self._noise: deque[bytes] = deque(maxlen=_NOISE_LINES)
         self._timed_out = False
-        for read in (self._read_answers, self._read_noise):
-            Thread(target=read, daemon=True).start()
+        self._noise_reader = Thread(target=self._read_noise, daemon=True)
+        for reader in (Thread(target=self._read_answers, daemon=True), self._noise_reader):
+            reader.start()
 
     def exchange(self, line: bytes, timeout: float) -> bytes:
         """The line it writes when given one; the process is ended when it takes too long."""
@@ -279,6 +280,7 @@ class _Process:
     def _ended(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             status = self._running.wait(1)
+            self._noise_reader.join(1)  # a reason is often the last that it writes
             return f"the process ended with status {status}"
         return "the process closed its output"
 

@@ -104,13 +104,19 @@ class Call:
     def answer(
         self, body: object = None, status: str = "200 OK", headers: str = "", length: object = None
     ) -> None:
-        """A whole answer: bytes or text as they are, anything else as JSON; without a body, the right one."""
+        """Send a whole answer."""
+        self.send(self.whole(body, status, headers, length))
+
+    def whole(
+        self, body: object = None, status: str = "200 OK", headers: str = "", length: object = None
+    ) -> bytes:
+        """An answer: bytes or text as they are, anything else as JSON; without a body, the right one."""
         body = self.right() if body is None else body
         if not isinstance(body, bytes | str):
             body = json.dumps(body)
         content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         size = len(content) if length is None else length
-        self.send(f"HTTP/1.1 {status}\r\n{headers}Content-Length: {size}\r\n\r\n".encode() + content)
+        return f"HTTP/1.1 {status}\r\n{headers}Content-Length: {size}\r\n\r\n".encode() + content
 
     def close(self, *, is_reset: bool = False) -> None:
         """Hang up, with a reset in place of a goodbye where it is asked for."""
@@ -406,10 +412,17 @@ def closes_in_the_body(call: Call, *, is_reset: bool = False) -> None:
 
 
 def twice(call: Call) -> None:
-    """Another answer after the answer, when nobody asked; after a moment where the question says "later"."""
+    """Another answer after the answer, when nobody asked; a moment later where the question says "later".
+
+    Otherwise both in one piece: what comes just after the next question nobody can tell from its answer.
+    """
+    other = call.whole({"choices": [{"index": 0, "message": {"content": "of another question"}}]})
+    if "later" not in call.text:
+        call.send(call.whole() + other)
+        return
     call.answer()
-    call.wait(0.3 if "later" in call.text else 0)
-    call.answer({"choices": [{"index": 0, "message": {"content": "of another question"}}]})
+    call.wait(0.3)
+    call.send(other)
 
 
 def redirects_to_itself(call: Call) -> None:

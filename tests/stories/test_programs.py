@@ -3,11 +3,15 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 from dialoscope.assets import cache_folder
+from dialoscope.backends import Pair
+from dialoscope.backends.encoder import TransformerEncoder
 from scripts import documents
 from tests.conftest import ROOT
 
@@ -100,6 +104,22 @@ def test_benchmarks_run_on_a_small_input(path, tmp_path, request):
     done = run(path, "--quick", cwd=tmp_path, DIALOSCOPE_CORPORA=None, DIALOSCOPE_ASSETS=ready)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.processor
+def test_each_layer_of_the_grid_is_that_of_the_encoder(minilm, monkeypatch):
+    monkeypatch.setenv("DIALOSCOPE_SCORES", "off")
+    monkeypatch.syspath_prepend(ROOT / "benchmarks" / "papers")
+    layers = import_module("layers")
+    pairs = [
+        Pair("Is it far?", "Not by bus."),
+        Pair("", "Yes."),
+        Pair("One. Two. Three.", "Four, and on."),
+    ]
+    for layer, pooling in ((0, "mean"), (3, "max"), (layers.layers_of("minilm"), "first")):
+        found = layers.LayerEncoder("minilm", layer, pooling).encode(pairs)
+        expected = TransformerEncoder("minilm", layer=layer, pooling=pooling).encode(pairs)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 PAGE = """\

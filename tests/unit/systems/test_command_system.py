@@ -10,6 +10,7 @@ import dialoscope as ds
 from dialoscope.errors import BackendError
 from dialoscope.signature import signature
 from dialoscope.systems.base import NoAnswer, Question
+from dialoscope.systems.command import _Process
 
 
 def asked(system, *texts):
@@ -149,6 +150,13 @@ def test_starting_again_is_bounded(program):
     assert found[2] == found[3] == NoAnswer("given up, since the process died 3 times in a row. ")
 
 
+def test_what_a_process_wrote_last_is_told_though_it_is_read_late(program, monkeypatch):
+    read = _Process._read_noise
+    monkeypatch.setattr(_Process, "_read_noise", lambda self: (time.sleep(0.3), read(self)))
+    (failed,) = asked(made(program("stillborn"), restarts=0, retries=0), "Hi")
+    assert failed.reason == "the process ended with status 3; it wrote: no weights here"
+
+
 def test_a_banner_is_told_apart_from_an_answer(program):
     system = made(program("banner"), retries=0, restarts=0)
     failed = asked(system, "Hi")[0].reason
@@ -175,7 +183,7 @@ def test_a_process_that_closes_its_output_is_ended(program):
 
 def test_what_a_process_has_started_ends_with_it(program):
     begun = time.perf_counter()
-    failed, answered = asked(made(program(), retries=0), "child", "Hi")
+    failed, answered = asked(made(program(), retries=0, timeout=5), "child", "Hi")
     assert answered == "Hi! sample 0, seed 0"
     assert isinstance(failed, NoAnswer)
     assert time.perf_counter() - begun < 30
