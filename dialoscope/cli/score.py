@@ -181,7 +181,8 @@ def _pool(workers: int) -> Iterator[Executor | None]:
         return
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from errno import EPIPE
+    from multiprocessing import active_children, get_context
 
     class Pool(ProcessPoolExecutor):
         """Workers that Ctrl-C does not reach, though a terminal sends it to them, too."""
@@ -190,8 +191,10 @@ def _pool(workers: int) -> Iterator[Executor | None]:
             try:
                 with _signals_deferred():  # workers are started in here
                     return super().submit(*arguments, **options)
-            except BrokenPipeError as error:  # to a worker that ended while it was started
-                raise BrokenProcessPool from error
+            except OSError as error:
+                if error.errno in (EPIPE, None):  # a worker ended while this one was started
+                    raise BrokenProcessPool from error
+                raise
 
     # Spawned, not forked: a progress bar has threads, and threads do not survive a fork.
     with _signals_deferred():  # a process of multiprocessing's own is started in here
@@ -199,6 +202,8 @@ def _pool(workers: int) -> Iterator[Executor | None]:
     try:
         yield pool
     except BrokenProcessPool:
+        for worker in active_children():  # the pool misses one that was being started, and waits for it
+            worker.terminate()
         raise DialoscopeError(
             "A worker ended before its work was done: it was killed, perhaps for want of memory. "
             "Try fewer workers: --workers 1."

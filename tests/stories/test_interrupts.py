@@ -46,6 +46,37 @@ def send():
 threading.Thread(target=send, daemon=True).start()
 main()
 """
+A_WORKER_DIES_WHILE_ANOTHER_STARTS = """
+import os, signal, sys, time
+from multiprocessing.popen_spawn_posix import Popen
+from dialoscope.cli.score import _pool
+from dialoscope.errors import DialoscopeError
+
+launch, launched = Popen._launch, []
+
+def kill_first():
+    for pid in launched:
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(1)  # meanwhile the pool ends the workers that it knows, of which the new one is none yet
+
+def launch_and_kill(self, process):
+    sys.argv[1] == "before" and kill_first()
+    launch(self, process)
+    kill_first()
+    launched.append(self.pid)
+
+Popen._launch = launch_and_kill
+try:
+    with _pool(2) as pool:
+        answers = [pool.submit(bytes, 10_000_000) for _ in range(2)]  # more than a pipe holds
+        [answer.result() for answer in answers]
+except DialoscopeError as error:
+    os.write(2, f"{error}\\n".encode())
+"""
+KILLED_WORKER = (
+    "A worker ended before its work was done: it was killed, perhaps for want of memory. "
+    "Try fewer workers: --workers 1.\n"
+)
 OUR_FRAME = re.compile(re.escape(f'File "{ROOT / "dialoscope"}{os.sep}') + r"[^\n]*, in (?!<module>)")
 """A line of a traceback that names a function of the package: from `main` on there is always one."""
 ENDED_BY_INTERRUPT = (130, -signal.SIGINT)  # a shell reports 130 for both
@@ -142,11 +173,17 @@ def test_a_signal_to_all_processes_while_workers_import_leaves_none_of_them(numb
 def test_a_worker_that_is_killed_is_answered_with_a_sentence():
     process = start("-m", "dialoscope", *SCORE, "--workers", "2", rows=5000)
     os.kill(worker_of(process), signal.SIGKILL)
-    assert ended(process) == (
-        2,
-        "Error: A worker ended before its work was done: it was killed, perhaps for want of memory. "
-        "Try fewer workers: --workers 1.\n",
-    )
+    assert ended(process) == (2, f"Error: {KILLED_WORKER}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="workers are started in another way")
+@pytest.mark.parametrize("killed", ["before", "after"])
+def test_a_worker_that_is_started_while_another_is_killed_is_not_waited_for(killed):
+    """Python's pool does not know it yet when it ends all workers, and then waits for it without end.
+
+    Before it is started the pool closes what it would be given.
+    """
+    assert ended(start("-c", A_WORKER_DIES_WHILE_ANOTHER_STARTS, killed)) == (0, KILLED_WORKER)
 
 
 def test_a_signal_that_is_ignored_stays_ignored():
