@@ -143,7 +143,7 @@ def missing_key(rng: Random, rows: Rows) -> None:
 
 
 def renamed_key(rng: Random, rows: Rows) -> None:
-    if rows and rows[0]:
+    if rows and rows[0] and isinstance(rows[0], dict):
         old, new = (
             rng.choice(list(rows[0])),
             rng.choice([*HOSTILE, "text", "reply", "error", "ratings.tone", "id"]),
