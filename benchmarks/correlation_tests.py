@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks._shared import benchmark_parser
 from dialoscope.coefficients import NAMES
-from dialoscope.meta.bootstrap import interval
+from dialoscope.meta.halves import interval
 from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
 from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level
 from dialoscope.meta.correlation.panel import Panel

@@ -15,7 +15,7 @@ import numpy as np
 import pandas
 
 from benchmarks._shared import benchmark_parser
-from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.meta.halves import Clusters, drawn, interval
 from dialoscope.results.resampling import Draws
 
 BAR, MEMORY_BAR = 30.0, 1.0

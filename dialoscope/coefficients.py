@@ -14,6 +14,8 @@ from dialoscope.tally import Floats
 
 FEWEST = 3
 """Two points always lie on a line."""
+NEARLY_ONE = 1 - 1e-6
+"""Fisher's z of 1 would be infinite."""
 
 
 class Coefficient(NamedTuple):
@@ -95,6 +97,12 @@ NAMES = tuple(FUNCTIONS)
 def middle(name: str) -> float:
     """What a coefficient is where neither order of a pair is the commoner."""
     return 0.5 if name == "accuracy" else 0.0
+
+
+def fisher(coefficients: Floats) -> Floats:
+    """Coefficients on a scale where their standard error does not depend on them."""
+    z: Floats = np.arctanh(np.clip(coefficients, -NEARLY_ONE, NEARLY_ONE))
+    return z
 
 
 def ranks(x: Floats) -> Floats:

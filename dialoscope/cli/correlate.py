@@ -11,7 +11,7 @@ from dialoscope.cli.options import (
     AsMarkdown,
     Aspects,
     Confidence,
-    Draws,
+    Halves,
     MapBeside,
     Plot,
     RatingFiles,
@@ -47,11 +47,7 @@ SystemValue = Annotated[
 ]
 Fewest = Annotated[int, typer.Option(min=2, help="How many replies, or systems, a coefficient needs.")]
 Permutations = Annotated[
-    int | None,
-    typer.Option(
-        min=100,
-        help="For p-values; 5,000 if not named, fewer (down to 1,000) for more than 1,000 replies.",
-    ),
+    int, typer.Option(min=100, help="Number of permutations of the systems, for tests over systems.")
 ]
 Better = Annotated[
     tuple[str, str] | None,
@@ -80,8 +76,8 @@ def correlate(
     better: Better = None,
     every_pair: EveryPair = False,
     confidence: Confidence = 0.95,
-    draws: Draws = 1000,
-    permutations: Permutations = None,
+    draws: Halves = 10_000,
+    permutations: Permutations = 10_000,
     seed: SeedOfRun = None,
     plot: Plot = None,
     figure: Figure = "scatter",

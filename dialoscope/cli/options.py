@@ -65,6 +65,10 @@ Scale = Annotated[
 ]
 Confidence = Annotated[float, typer.Option(min=0.5, max=0.999, help="How much an interval should hold.")]
 Draws = Annotated[int, typer.Option(min=100, max=1_000_000, help="How often to resample.")]
+Halves = Annotated[
+    int,
+    typer.Option("--draws", min=100, max=1_000_000, help="Number of random halves of the contexts."),
+]
 Significance = Annotated[
     bool, typer.Option("--significance", help="Test each system against the best one of the metric.")
 ]

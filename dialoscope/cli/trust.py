@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Draws, Plot, SeedOfRun
+from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Halves, Plot, SeedOfRun
 
 if TYPE_CHECKING:
     from dialoscope import Trust
@@ -33,7 +33,7 @@ def trust(
     runs: Runs = [],
     aspect: Aspect = "overall",
     confidence: Confidence = 0.95,
-    draws: Draws = 1000,
+    draws: Halves = 10_000,
     seed: SeedOfRun = None,
     plot: Plot = None,
     json: AsJson = False,

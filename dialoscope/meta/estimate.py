@@ -4,9 +4,10 @@ import math
 from typing import NamedTuple
 
 from dialoscope.coefficients import Coefficient, bracketed
+from dialoscope.results.resampling import fewest_blocks
 from dialoscope.tally import Floats
 
-FEW_DRAWS = "too many draws have no value"
+FEW_HALVES = "too many random halves of the contexts have no value"
 
 
 class Estimate(NamedTuple):
@@ -20,12 +21,16 @@ class Estimate(NamedTuple):
     why: str = ""
 
     @classmethod
-    def of(cls, found: Coefficient, ends: Floats, contexts: int, lost: str = FEW_DRAWS) -> "Estimate":
-        """A coefficient with the interval that was drawn from so many contexts, or why there is none."""
+    def of(
+        cls, found: Coefficient, ends: Floats, contexts: int, confidence: float, lost: str = FEW_HALVES
+    ) -> "Estimate":
+        """A coefficient with the interval from halves of so many contexts, or why there is none."""
         if found.why:
             return cls.undefined(found.why, found.n)
-        if contexts < 2:
-            return cls(found.value, n=found.n, why="a single context has no interval")
+        fewest = fewest_blocks(confidence)
+        if contexts < fewest:
+            few = "a single context has" if contexts == 1 else f"{contexts} contexts have"
+            return cls(found.value, n=found.n, why=f"{few} no interval; {fewest} are needed")
         low, high = map(float, ends)
         return cls(found.value, low, high, found.n, lost if math.isnan(low) else "")
 

@@ -308,6 +308,17 @@ class PoolMetric(Metric[T]):
     def scores_without(self, tally: T, blocks: Ints) -> Floats:
         """The number with the replies of each block left out in turn; blocks are numbered from 0."""
 
+    def scores_without_others(self, tally: T, count: int) -> Floats:
+        """The number with each of so many blocks left out of what the replies are compared with.
+
+        Empty where that is no sample of its own.
+        """
+        return np.empty(0)
+
+    def has_interval(self, tally: T) -> bool:
+        """Whether there is enough for the error of the number to be known."""
+        return True
+
 
 def measured(metric: Metric[T], batch: Batch) -> T:
     """The statistics of a metric, made once for a batch, whether it was named or is a part of another."""

@@ -1,6 +1,7 @@
 """What metrics have in common that compare how a system talks with how people talk."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from dialoscope.errors import MetricError
 from dialoscope.metrics.base import PoolMetric
 from dialoscope.metrics.cutting import note_cutting
 from dialoscope.metrics.points import Points, pair_of, points_of
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Ints
 from dialoscope.text import Batch
 
 
@@ -71,6 +72,23 @@ class DistributionMetric(PoolMetric[Points]):
             for text in (example.response, *(example.references if self._own else ()))
         )
         return note_cutting(batch, self.encoder, pairs)
+
+    @abstractmethod
+    def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
+        """The number with each block left out of the points of a corpus that are held."""
+
+    def scores_without_others(self, tally: Points, count: int) -> Floats:
+        """Of a corpus each block of its dialogues; references go with the replies that they are beside.
+
+        Where a sample stands for a corpus, what it varies is scaled to what the corpus does.
+        """
+        crowd = tally.crowd
+        if crowd is None:
+            return np.empty(0)
+        dialogue = np.unique(crowd.items, return_inverse=True)[1]
+        found = self._scores_without_others(tally, dialogue % min(count, int(dialogue.max()) + 1))
+        scaled: Floats = found.mean() + (found - found.mean()) * math.sqrt(len(crowd.points) / crowd.count)
+        return scaled
 
     def score_each(self, tally: Points) -> Floats:
         """A reply alone has no distribution."""

@@ -12,13 +12,18 @@ from dialoscope.errors import MetricError
 from dialoscope.metrics.base import Bounds
 from dialoscope.metrics.distribution import DistributionMetric
 from dialoscope.metrics.frechet import (
+    Moments,
     debiased,
     debiased_from_halves,
+    each_left_out,
     frechet,
     null,
 )
 from dialoscope.metrics.points import Cloud, Points, whole
 from dialoscope.tally import Floats, Ints
+
+POINTS_PER_DIMENSION = 0.4
+"""With fewer points the jackknife makes the error of the debiased value too small."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,24 @@ class Fbd(DistributionMetric):
         sides = zip(tally.people.left_out(blocks), tally.generated.left_out(blocks), strict=True)
         return np.array([frechet(people, own, squared=self._squared) for people, own in sides])
 
+    def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
+        points, own = tally.people.points, whole(tally.generated)
+        parts = [Moments.of(points[blocks == block]) for block in range(int(blocks.max()) + 1)]
+        plain = [frechet(people, own, squared=self._squared) for people in each_left_out(parts)]
+        return np.array(plain)
+
+    def has_interval(self, tally: Points) -> bool:
+        """With few points for their dimensions, how far off the bias is taken away is not known."""
+        return self.estimator == "plain" or self._few(tally) >= self._fewest(tally)
+
+    @staticmethod
+    def _few(tally: Points) -> int:
+        return min(tally.people.count, tally.generated.count)
+
+    @staticmethod
+    def _fewest(tally: Points) -> int:
+        return math.ceil(POINTS_PER_DIMENSION * tally.table.dims)
+
     def _plain(self, tally: Points, others: Cloud) -> float:
         what = "silence" if others is tally.silent else "plain"
         return tally.once(
@@ -99,15 +122,23 @@ class Fbd(DistributionMetric):
 
     def caution(self, tally: Points) -> str:
         """With fewer points than dimensions the plain value is mostly bias."""
-        few, fair = min(tally.people.count, tally.generated.count), replace(self, estimator="debiased")
-        if self.estimator == "debiased" or few >= tally.table.dims or math.isnan(self.score(tally)):
+        few, fair = self._few(tally), replace(self, estimator="debiased")
+        if math.isnan(self.score(tally)) or few >= tally.table.dims:
             return ""
+        if self.estimator == "debiased":
+            return "" if self.has_interval(tally) else self._no_interval(tally)
         read = "too few to say by how much" if math.isnan(fair.score(tally)) else f"read {fair}"
         aligned = ", which share no contexts and so lie farther apart; silence: a system that says nothing"
         return (
             f"{self} is made from {few} points in {tally.table.dims} dimensions, which makes it larger than "
             f"the true distance: {read}. null: two samples of people's own replies, as large"
             f"{'' if tally.crowd else aligned}."
+        )
+
+    def _no_interval(self, tally: Points) -> str:
+        return (
+            f"{self} has no interval: from {self._few(tally)} points in {tally.table.dims} dimensions its "
+            f"error is not known; {self._fewest(tally)} are needed."
         )
 
     def beside(self, tally: Points) -> Mapping[str, float]:

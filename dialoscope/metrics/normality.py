@@ -47,6 +47,9 @@ class Normality(DistributionMetric):
         rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
         return np.array([self.score(tally.take(some)) for some in rows])
 
+    def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
+        return np.empty(0)  # people and the system are not compared here
+
     def beside(self, tally: Points) -> Mapping[str, float]:
         """How much the dimensions differ, and from how many points this was made."""
         p = self.by_dimension(tally)

@@ -87,14 +87,16 @@ class Prd(DistributionMetric):
         )
 
     def beside(self, tally: Points) -> Mapping[str, float]:
-        """How many points there are, and how much a single run differs from the next."""
+        """How many points there are, how much a run differs from the next, and people's against people's."""
         found = self._clustered(tally)
         people, generated = self._shares(found)
         scores = [
             self._curve(people[run : run + 1], generated[run : run + 1]).best for run in range(len(people))
         ]
         spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else math.nan
-        return {"n": float(found.generated.shape[1]), "real": float(found.people.shape[1]), "spread": spread}
+        null = tally.once(("null", *self._how), lambda: self._null(tally))
+        sizes = {"n": float(found.generated.shape[1]), "real": float(found.people.shape[1])}
+        return {**sizes, "spread": spread} | ({} if math.isnan(null) else {"null": null})
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
         """The same clusters with fewer points in them; how far clusterings differ stands beside the value."""
@@ -107,13 +109,42 @@ class Prd(DistributionMetric):
             scores.append(self._curve(*self._shares(stays)).best)
         return np.array(scores)
 
+    def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
+        found, of_people = self._clustered(tally), blocks[: self.sample]
+        left = (
+            found._replace(people=found.people[:, of_people != block]) for block in range(blocks.max() + 1)
+        )
+        return np.array([self._curve(*self._shares(one)).best for one in left])
+
+    def _null(self, tally: Points) -> float:
+        """What two samples of these sizes would show if both were people's; NaN where people are too few.
+
+        Two halves of people's own, no dialogue in both. What they lack of 1 grows with the root of 1/n + 1/m.
+        """
+        points, items = tally.people.points[: self.sample], tally.people.items[: self.sample]
+        kinds, item = np.unique(items, return_inverse=True)
+        first = np.random.default_rng(self.seed).permutation(len(kinds))[item] % 2 == 0
+        halves = self._cluster(points[first], points[~first])
+        if not len(halves.people):
+            return math.nan
+        found = self._clustered(tally)
+        sizes, of_halves = ([side.shape[1] for side in labels] for labels in (found, halves))
+        scale = math.sqrt(sum(1 / size for size in sizes) / sum(1 / size for size in of_halves))
+        return max(0.0, 1 - (1 - self._curve(*self._shares(halves)).best) * scale)
+
     def _clustered(self, tally: Points) -> "_Labels":
         """The cluster of each point in each run, which are the same for the same replies."""
-        how = "clusters", self.clusters, self.runs, self.seed, self.sample
-        return tally.once(how, lambda: self._cluster(tally))
+        clouds = tally.people, tally.generated
+        return tally.once(
+            ("clusters", *self._how),
+            lambda: self._cluster(*(cloud.points[: self.sample] for cloud in clouds)),
+        )
 
-    def _cluster(self, tally: Points) -> "_Labels":
-        people, generated = (cloud.points[: self.sample] for cloud in (tally.people, tally.generated))
+    @property
+    def _how(self) -> tuple[int, ...]:
+        return self.clusters, self.runs, self.seed, self.sample
+
+    def _cluster(self, people: Floats, generated: Floats) -> "_Labels":
         if not (len(people) and len(generated)) or len(people) + len(generated) <= self.clusters:
             return _Labels(np.zeros((0, len(people)), np.int64), np.zeros((0, len(generated)), np.int64))
         points = np.concatenate([people, generated])

@@ -15,17 +15,17 @@ from dialoscope.metrics.base import ratio
 from dialoscope.results.resampling import (
     MOST_BLOCKS,
     Draws,
-    Exchangeable,
     Interval,
+    PairedSums,
     block_sums,
     blocks_of,
-    bootstrap_pairs,
+    halved_pairs,
+    halves_interval,
+    halves_p,
     jackknife_error,
     jackknife_interval,
     jackknife_p,
-    percentile_interval,
-    randomisation_p,
-    randomisation_ps,
+    studentised_bounds,
 )
 from dialoscope.results.uncertainty import Side, most_blocks
 from dialoscope.tally import Floats, Ints
@@ -138,6 +138,13 @@ class Effect(NamedTuple):
     lower: int
 
 
+class LeftOut(NamedTuple):
+    """The numbers of two systems with each block of the same contexts left out in turn."""
+
+    first: Floats
+    second: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Difference:
     """How far the second of two systems is from the first."""
@@ -145,9 +152,9 @@ class Difference:
     first: float
     """Its value on the contexts that both answered."""
     second: float
-    p: float
-    """How surprising the difference would be if there were none; NaN where that cannot be said."""
-    resampled: "Bootstrapped | Jackknifed"
+    halves: Floats | None
+    """The difference in random halves of the contexts; nothing where it depends on how much there is."""
+    left_out: LeftOut
     effect: Effect | None
     """Nothing where the numbers of systems are not made from those of replies."""
 
@@ -156,48 +163,36 @@ class Difference:
         """Second less first."""
         return self.second - self.first
 
-
-@dataclass(frozen=True, eq=False)
-class Bootstrapped:
-    """The numbers of two systems in draws of the same contexts."""
-
-    first: Floats
-    second: Floats
-    blocks: int
-
-    def interval(self, confidence: float, weight: float = 1.0) -> Interval:
-        """Where the second less so many times the first would fall with other contexts."""
-        return percentile_interval(self.second - weight * self.first, confidence)
-
-    @property
-    def error(self) -> float:
-        """The standard error of the difference; NaN where a draw is undefined."""
-        apart = self.second - self.first
-        return float(apart.std(ddof=1)) if len(apart) > 1 else math.nan
-
-
-@dataclass(frozen=True, eq=False)
-class Jackknifed:
-    """The numbers of two systems with blocks of the same contexts left out in turn."""
-
-    values: tuple[float, float]
-    first: Floats
-    second: Floats
-
     @property
     def blocks(self) -> int:
-        """How many were left out."""
-        return len(self.first)
-
-    def interval(self, confidence: float, weight: float = 1.0) -> Interval:
-        """Where the second less so many times the first would fall with other contexts."""
-        value = self.values[1] - weight * self.values[0]
-        return jackknife_interval(value, self.second - weight * self.first, confidence)
+        """The number of contexts, or of blocks of them."""
+        return len(self.left_out.first)
 
     @property
     def error(self) -> float:
         """The standard error of the difference; NaN where it cannot be told."""
-        return jackknife_error(self.second - self.first)
+        return jackknife_error(self._apart())
+
+    @property
+    def p(self) -> float:
+        """How surprising the difference would be if there were none; NaN where that cannot be said."""
+        if math.isnan(self.value):
+            return math.nan
+        return jackknife_p(self.value, self._apart()) if self.halves is None else float(halves_p(self.halves))
+
+    def interval(self, confidence: float) -> Interval:
+        """Where the difference would fall with other contexts."""
+        if self.halves is None:
+            return jackknife_interval(self.value, self._apart(), confidence)
+        return Interval(*halves_interval(self.halves, confidence).tolist())
+
+    def bounds(self, confidence: float, draws: Draws, weight: float = 1.0) -> Interval:
+        """How low, and how high, the second less so many times the first surely is, each bound by itself."""
+        value = self.second - weight * self.first
+        return studentised_bounds(value, self._apart(weight), confidence, draws)
+
+    def _apart(self, weight: float = 1.0) -> Floats:
+        return self.left_out.second - weight * self.left_out.first
 
 
 class Both(NamedTuple):
@@ -221,49 +216,32 @@ class Both(NamedTuple):
         return np.split(blocks, [len(self.first.rows)])
 
 
-def differences(
-    measures: Sequence[Measure], both: Both, draws: Draws, exchanges: int | None = None
-) -> list[Difference]:
-    """What each measure says of two systems; as many exchanges as draws for a test where none are named."""
+def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
+    """What each measure says of two systems; what else is measured never shows."""
     summed = [one for one in measures if isinstance(one.made, Summed)]
-    found = dict(zip(summed, _of_sums(summed, both, draws, exchanges or draws.times), strict=True))
+    found = dict(zip(summed, _of_sums(summed, both, draws), strict=True))
     return [found[one] if one in found else _of_pool(one, both, draws.seed) for one in measures]
 
 
-def p_value(one: Measure, both: Both, draws: Draws) -> float:
-    """The test of a difference alone; NaN where nothing can be said."""
-    if len(both.items) < 2:
-        return math.nan
-    if isinstance(one.made, Summed):
-        return randomisation_p(_sums(one.made, both, both.blocks(MOST_BLOCKS, draws.seed)), draws)
-    found = _left_out(one.made, both, draws.seed)
-    return jackknife_p(one.score(both.second) - one.score(both.first), found.second - found.first)
-
-
-def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws, exchanges: int) -> list[Difference]:
-    """Paired bootstrap and approximate randomisation, those of all measures from the same draws."""
+def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
+    """The same random halves of the contexts serve all measures."""
     blocks = both.blocks(MOST_BLOCKS, draws.seed)
     count = min(len(both.items), MOST_BLOCKS)
-    pairs = [_sums(one.made, both, blocks) for one in measures if isinstance(one.made, Summed)]
-    tests, drawn = [math.nan] * len(pairs), [(np.empty(0), np.empty(0))] * len(pairs)
-    if count > 1:
-        tests = randomisation_ps(pairs, Draws(exchanges, draws.seed))
-        drawn = bootstrap_pairs(pairs, draws)
+    pairs = [_sums(one.made, both, blocks, count) for one in measures if isinstance(one.made, Summed)]
+    halved = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
+    left_out = [LeftOut(*pair.left_out()) if count > 1 else _NOTHING_LEFT_OUT for pair in pairs]
     return [
-        Difference(
-            one.score(both.first), one.score(both.second), p, Bootstrapped(*ends, count), _effect(one, both)
-        )
-        for one, p, ends in zip(measures, tests, drawn, strict=True)
+        Difference(one.score(both.first), one.score(both.second), second - first, left, _effect(one, both))
+        for one, (first, second), left in zip(measures, halved, left_out, strict=True)
     ]
 
 
-def _sums(made: Summed, both: Both, blocks: Sequence[Ints]) -> Exchangeable:
-    count = min(len(both.items), MOST_BLOCKS)
+def _sums(made: Summed, both: Both, blocks: Sequence[Ints], count: int) -> PairedSums:
     first, second = (
         _ordered_sums(made.rows(side), part, count)
         for side, part in zip((both.first, both.second), blocks, strict=True)
     )
-    return Exchangeable(first, second, made.finish)
+    return PairedSums(first, second, made.finish)
 
 
 def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
@@ -275,25 +253,24 @@ def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
 def _of_pool(one: Measure, both: Both, seed: int) -> Difference:
     """A paired jackknife: drawing with replacement would repeat replies."""
     assert isinstance(one.made, Pooled)  # noqa: S101 - the other kind has sums
-    values = one.score(both.first), one.score(both.second)
-    left_out = _left_out(one.made, both, seed)
-    p = jackknife_p(values[1] - values[0], left_out.second - left_out.first)
-    return Difference(*values, p, Jackknifed(values, *left_out), _effect(one, both))
+    return Difference(
+        one.score(both.first),
+        one.score(both.second),
+        None,
+        _left_out(one.made, both, seed),
+        _effect(one, both),
+    )
 
 
-class _LeftOut(NamedTuple):
-    """The numbers of two systems with each block left out in turn."""
-
-    first: Floats
-    second: Floats
-
-
-def _left_out(made: Pooled, both: Both, seed: int) -> _LeftOut:
+def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
     """Nothing where there is but one block."""
     if len(both.items) < 2:
-        return _LeftOut(np.empty(0), np.empty(0))
+        return _NOTHING_LEFT_OUT
     blocks = both.blocks(made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
-    return _LeftOut(*map(made.without, (both.first, both.second), blocks))
+    return LeftOut(*map(made.without, (both.first, both.second), blocks))
+
+
+_NOTHING_LEFT_OUT = LeftOut(np.empty(0), np.empty(0))
 
 
 def _effect(one: Measure, both: Both) -> Effect | None:

@@ -13,10 +13,10 @@ from dialoscope.errors import DialoscopeError, MissingExtra
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.base import labels
 from dialoscope.results import uncertainty
-from dialoscope.results.differences import Both, of_metric, p_value
+from dialoscope.results.differences import Both, differences, of_metric
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
-from dialoscope.results.resampling import Draws, Interval
+from dialoscope.results.resampling import HALVES, Draws, Interval
 from dialoscope.results.table import Cell, Table, Trusted, best_of
 from dialoscope.tally import Floats, Ints, Tally
 
@@ -122,10 +122,11 @@ class Result:
             self._side(system), [one], Draws(draws, self.provenance.seed), confidence
         )[one]
 
-    def significance(self, of: Metric[Any] | str, system: str, other: str, draws: int = DRAWS) -> float:
-        """How surprising the difference of two systems would be if there were none.
+    def significance(self, of: Metric[Any] | str, system: str, other: str, draws: int = HALVES) -> float:
+        """How surprising the difference of two systems would be if there were none: the p of `compare`.
 
-        From the items that both answered; NaN where these are fewer than two or the metric is undefined.
+        From so many random halves of the items that both answered, of which 95 % confidence needs six; NaN
+        where the metric is undefined.
         """
         check_chance(CONFIDENCE, draws)
         return self._comparison(self.named(of), system, other, draws).p
@@ -267,8 +268,9 @@ class Result:
 
     def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> "_Comparison":
         both = Both.of(self._side(system), self._side(other))
-        p = p_value(of_metric(one, self.label(one)), both, Draws(draws, self.provenance.seed))
-        return _Comparison(p, len(both.items))
+        chance = Draws(draws, self.provenance.seed)
+        (found,) = differences([of_metric(one, self.label(one))], both, chance)
+        return _Comparison(found.p, len(both.items))
 
     def _side(self, system: str) -> uncertainty.Side:
         return uncertainty.Side.of(self, system)
@@ -282,7 +284,7 @@ class Result:
         cells = []
         for system, value in scores.items():
             tested = draws is not None and best is not None and value != scores[best]
-            comparison = self._comparison(one, system, str(best), draws or DRAWS) if tested else None
+            comparison = self._comparison(one, system, str(best), max(draws or 0, HALVES)) if tested else None
             rows = self.rows(system)
             cells.append(
                 Cell(

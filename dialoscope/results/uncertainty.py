@@ -73,16 +73,19 @@ def _bootstrap_intervals(
     drawn = bootstrap_sums(np.concatenate(sums, axis=1), draws)
     parts = np.split(drawn, np.cumsum([part.shape[1] for part in sums])[:-1], axis=1)
     return {
-        one: percentile_interval(one.finish(part), confidence)
+        one: percentile_interval(one.finish(part), confidence, count)
         for one, part in zip(metrics, parts, strict=True)
     }
 
 
 def _jackknife_interval(side: Side, one: PoolMetric[Any], seed: int, confidence: float) -> Interval:
     tally = side.tally(one)
+    if not one.has_interval(tally):
+        return UNKNOWN
     value = one.score(tally)
     left_out = one.scores_without(tally, blocks_of(side.items, most_blocks(one, len(side.rows)), seed))
-    interval = jackknife_interval(value, left_out, confidence)
+    others = one.scores_without_others(tally, most_blocks(one, len(side.rows)))
+    interval = jackknife_interval(value, left_out, confidence, others)
     # Nothing lies beyond the bounds, save what rounding has put there.
     low, high = min(one.bounds.low, value), max(one.bounds.high, value)
     return Interval(*np.clip(interval, low, high).tolist())

@@ -22,9 +22,9 @@ from dialoscope.meta.agreement.given import (
 from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.agreement.notes import IN_WORDS, missing, notes_on
 from dialoscope.meta.agreement.view import View
-from dialoscope.meta.bootstrap import Clusters, drawn
 from dialoscope.meta.columns import columns, of_systems_alone
 from dialoscope.meta.estimate import UNKNOWN, Estimate
+from dialoscope.meta.halves import Clusters, in_halves
 from dialoscope.meta.trust.known import FITTED, fitted_here
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
@@ -68,9 +68,9 @@ def agree(
         coefficient: pearson or spearman.
         length: The metric that is held constant to see what length explains; None for none.
         cut: The distance 1 - r up to which clusters are merged.
-        draws: How often contexts are resampled.
+        draws: Number of random halves of the contexts.
         confidence: How much an interval should hold.
-        seed: Of the draws; that of the run where none is given.
+        seed: Of the halves; that of the run where none is given.
     """
     Result.check(result)
     check_chance(confidence, draws)
@@ -133,7 +133,7 @@ def _check(coefficient: str, cut: float) -> None:
 
 
 def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
-    """Every column with every other, and again in each draw of contexts."""
+    """Every column with every other, and again in each half of the contexts."""
     most = MOST_NUMBERS // len(some) ** 2
     if settings.draws > most:
         raise DialoscopeError(
@@ -144,7 +144,9 @@ def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
     clusters = Clusters.of(items, settings.seed)
     again = np.full((1, len(some), len(some)), np.nan)
     if clusters.count > 1:
-        again = drawn(settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed))
+        again = in_halves(
+            settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed)
+        )
     r = np.eye(len(some))
     for i, j in combinations(range(len(some)), 2):
         r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value

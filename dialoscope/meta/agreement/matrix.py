@@ -1,12 +1,12 @@
-"""Coefficients of columns with each other, with the same in every bootstrap draw."""
+"""Coefficients of columns with each other, with the same in random halves of the contexts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dialoscope.meta.bootstrap import interval
 from dialoscope.meta.estimate import UNKNOWN, Estimate
+from dialoscope.results.resampling import halves_interval
 from dialoscope.tally import Floats, Ints
 
 _NOTHING_LEFT = 1e-12
@@ -20,7 +20,7 @@ class Matrix:
     r: Floats
     """(columns, columns)"""
     drawn: Floats
-    """(draws, columns, columns); a single draw of NaN where nothing can be drawn."""
+    """In random halves, (halves, columns, columns); a single one of NaN where there is one context."""
     n: Ints
     """How many replies have both: (columns, columns)."""
     confidence: float
@@ -41,7 +41,7 @@ class Matrix:
         means = np.where(counted, drawn, 0).sum(axis=1) / np.where(
             counted.any(axis=1), counted.sum(axis=1), np.nan
         )
-        low, high = interval(means, self.confidence)
+        low, high = halves_interval(means, self.confidence)
         return Estimate(float(values[known].mean()), float(low), float(high))
 
     def take(self, places: Sequence[int]) -> "Matrix":

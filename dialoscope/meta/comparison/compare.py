@@ -18,15 +18,12 @@ from dialoscope.printable import printable
 from dialoscope.records import Rating
 from dialoscope.results import Ratings, Result
 from dialoscope.results.differences import RATED, Both, Measure, differences, measures
-from dialoscope.results.resampling import Draws
-from dialoscope.results.result import CONFIDENCE, DRAWS
+from dialoscope.results.resampling import HALVES, Draws, fewest_blocks
+from dialoscope.results.result import CONFIDENCE
 from dialoscope.results.uncertainty import Side
 from dialoscope.results.union import union
 
 T = TypeVar("T")
-
-MOST_EXCHANGES = 100_000
-"""Many tests need finer p-values, and so more exchanges, but never more than these."""
 
 
 def compare(
@@ -38,7 +35,7 @@ def compare(
     gates: str | Sequence[str] = (),
     strict: bool = False,
     confidence: float = CONFIDENCE,
-    draws: int = DRAWS,
+    draws: int = HALVES,
     seed: int | None = None,
     ratings: Ratings | Iterable[Rating] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -55,8 +52,8 @@ def compare(
         gates: What must hold, such as `bleu-4>=-0.01`: the second system is not worse by more than this.
         strict: Whether a gate stops what is undecided, too.
         confidence: Of intervals, verdicts and gates.
-        draws: How often contexts are drawn again; exchanges are as many, and more where tests are many.
-        seed: For both; the run's if none is named.
+        draws: Number of random halves of the contexts.
+        seed: Of the halves; the run's if none is named.
         ratings: What people said of the replies, in place of the ratings in the run.
         progress: Told after each pair of systems.
     """
@@ -77,13 +74,11 @@ def compare(
             "A gate must know which system is the old one: name two, the old one first, or say --baseline."
         )
     chosen = _chosen(whole, metrics, asked)
-    tests = len(planned.pairs) * len(chosen)
     how = _How(
         gates=tuple((gate, list(chosen).index(_name(whole, gate.metric))) for gate in asked),
         strict=strict,
         confidence=confidence,
         draws=Draws(draws, whole.provenance.seed if seed is None else seed),
-        exchanges=max(draws, min(MOST_EXCHANGES, math.ceil(10 * tests / (1 - confidence)))),
         progress=progress or (lambda more: None),
     )
     said = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
@@ -136,7 +131,6 @@ class _How(NamedTuple):
     strict: bool
     confidence: float
     draws: Draws
-    exchanges: int
     progress: Callable[[int], None]
 
 
@@ -154,9 +148,8 @@ def _comparisons(
         confidence=how.confidence,
         strict=how.strict,
         draws=how.draws.times,
-        exchanges=how.exchanges,
         seed=how.draws.seed,
-        about=(*said, *_about(contrasts, how.exchanges, how.confidence)),
+        about=(*said, *_about(contrasts, how.draws.times, how.confidence)),
     )
 
 
@@ -170,7 +163,7 @@ class _Compared(NamedTuple):
 def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> _Compared:
     """One pair at a time, so that the draws of the others need not be kept."""
     both = Both.of(*(Side.of(run, name) for name in pair))
-    found = differences(chosen, both, how.draws, how.exchanges)
+    found = differences(chosen, both, how.draws)
     how.progress(1)
     alone = (len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
     contexts = Answered(len(both.items), *alone)
@@ -179,7 +172,10 @@ def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> 
             contrast(pair, measure, one, how.confidence, contexts)
             for measure, one in zip(chosen, found, strict=True)
         ],
-        [judged(gate, pair, found[place], how.confidence, strict=how.strict) for gate, place in how.gates],
+        [
+            judged(gate, pair, found[place], how.confidence, how.draws, strict=how.strict)
+            for gate, place in how.gates
+        ],
     )
 
 
@@ -214,14 +210,17 @@ def _orderings(
         yield ordering(name, defined, apart, measure.higher_is_better)
 
 
-def _about(contrasts: Sequence[Contrast], exchanges: int, confidence: float) -> Iterator[str]:
+def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Iterator[str]:
     """What a reader must know of these contexts and tests."""
     yield from _contexts(contrasts)
-    fewest = min(one.contexts for one in contrasts)
-    if 2 ** (1 - fewest) >= 1 - confidence:
-        yield f"On {_counted(fewest)} no paired test can be sure of anything."
+    fewest, needed = min(one.contexts for one in contrasts), fewest_blocks(confidence)
+    if fewest < needed:
+        yield (
+            f"On {_counted(fewest)} no paired test can be sure of anything: with {100 * confidence:g}% "
+            f"confidence it takes {needed}."
+        )
     tests = sum(not math.isnan(one.p) for one in contrasts)
-    if tests >= (1 - confidence) * (exchanges + 1):
+    if 2 * tests >= (1 - confidence) * (halves + 1):
         yield (
             f"{tests} tests are so many that after the correction none can be sure; compare fewer systems or "
             "metrics, or raise --draws."

@@ -38,8 +38,7 @@ class Comparisons(Report):
     confidence: float
     strict: bool
     draws: int
-    exchanges: int
-    """How often systems changed places for a test."""
+    """Random halves of the contexts, from which intervals and tests are made."""
     seed: int
     about: tuple[str, ...]
     """What a reader must know of these contexts and tests."""
@@ -82,7 +81,6 @@ class Comparisons(Report):
             "confidence": self.confidence,
             "strict": self.strict,
             "draws": self.draws,
-            "exchanges": self.exchanges,
             "seed": self.seed,
             "passed": self.passed if self.verdicts else None,
             "comparisons": list(map(asdict, self.contrasts)),
@@ -104,7 +102,7 @@ class Comparisons(Report):
             "effect: mean difference in standard deviations over contexts; better/equal/worse: share of "
             "contexts in which B is that (higher/equal/lower where neither end is better); detectable: the "
             f"smallest true difference that a single such test finds {10 * POWER:g} times in 10.",
-            f"{self.draws} draws, {self.exchanges} exchanges, seed {self.seed}.",
+            f"Intervals and tests are from {self.draws} random halves of the contexts, seed {self.seed}.",
             *(["Systems that share a letter are not surely different."] if self.orderings else []),
             *self._reasons(),
             *self._gaps(),

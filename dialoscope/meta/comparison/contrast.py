@@ -10,6 +10,7 @@ import numpy as np
 from dialoscope.meta.comparison.pairs import Pair
 from dialoscope.meta.significance import holm
 from dialoscope.results.differences import SAME, Difference, Effect, Measure
+from dialoscope.results.resampling import fewest_blocks
 
 POWER = 0.8
 """How often a difference that can be detected is."""
@@ -31,7 +32,7 @@ class Contrast:
     error: float
     """The standard error of the difference."""
     p: float
-    """By paired approximate randomisation, or a paired jackknife where a metric pools all replies."""
+    """By random halves of the contexts, or a paired jackknife where a metric pools all replies."""
     p_holm: float
     """Corrected for the number of all tests that were made at once."""
     effect: float
@@ -74,7 +75,7 @@ def contrast(
     pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Answered
 ) -> Contrast:
     """Before the correction for the number of tests."""
-    interval = found.resampled.interval(confidence)
+    interval = found.interval(confidence)
     effect = found.effect or Effect(math.nan, 0, 0, 0)
     seen = effect.higher + effect.equal + effect.lower or math.nan
     return Contrast(
@@ -86,7 +87,7 @@ def contrast(
         difference=found.value,
         low=interval.low,
         high=interval.high,
-        error=found.resampled.error,
+        error=found.error,
         p=found.p,
         p_holm=math.nan,
         effect=effect.size,
@@ -116,13 +117,16 @@ def corrected(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contras
 
 def detectable(found: Difference, confidence: float) -> float:
     """The smallest true difference that so many contexts show as often as `POWER`; NaN if that is unknown."""
-    error = found.resampled.error
-    if not error > SAME * max(abs(found.first), abs(found.second)):  # what never varied tells of no chance
+    blocks = found.blocks
+    varied = found.error > SAME * max(abs(found.first), abs(found.second))
+    if not varied or blocks < fewest_blocks(confidence):
         return math.nan
-    from scipy.special import stdtrit
+    from scipy.special import gammaln, nctdtrinc, stdtrit
 
-    quantiles: list[float] = stdtrit(found.resampled.blocks - 1, [(1 + confidence) / 2, POWER]).tolist()
-    return sum(quantiles) * error
+    # The standard error of a sample is on average smaller than the true one, by this factor.
+    shrinkage = math.sqrt(2 / (blocks - 1)) * math.exp(gammaln(blocks / 2) - gammaln((blocks - 1) / 2))
+    bound = float(stdtrit(blocks - 1, (1 + confidence) / 2))
+    return float(nctdtrinc(blocks - 1, 1 - POWER, bound)) * found.error / shrinkage
 
 
 def _verdict(one: Contrast, *, sure: bool) -> str:
@@ -145,6 +149,4 @@ def _why(found: Difference, pair: Pair, contexts: int) -> str:
     lacking = [name for name, value in values if math.isnan(value)]
     if lacking:
         return f"undefined for {' and '.join(lacking)}"
-    if math.isnan(found.resampled.error):
-        return "undefined on some part of the contexts"
-    return "" if not math.isnan(found.p) else "undefined when systems change places"
+    return "undefined on some part of the contexts" if math.isnan(found.p) else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dialoscope.errors import DialoscopeError
 from dialoscope.printable import printable
 from dialoscope.results.differences import Difference
-from dialoscope.results.resampling import Interval
+from dialoscope.results.resampling import Draws, Interval
 from dialoscope.results.table import number
 
 _GATE = re.compile(
@@ -77,8 +77,12 @@ class Verdict:
     why: str
 
 
+FEWEST = 20
+"""Contexts without which a gate decides nothing: with fewer, bounds fail more often than they say."""
+
+
 def judged(
-    gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, *, strict: bool
+    gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, draws: Draws, *, strict: bool
 ) -> Verdict:
     """Whether the claim is surely true, surely false, or neither.
 
@@ -87,10 +91,9 @@ def judged(
     # B - A ≥ m·|A| is B - (1 ± m)·A ≥ 0: that A's value is uncertain too is part of the bounds.
     weight = 1 + gate.margin * math.copysign(1, found.first) if gate.relative else 1.0
     margin = (weight - 1) * found.first if gate.relative else gate.margin
-    bounds = found.resampled.interval(2 * confidence - 1, weight)
+    bounds = found.bounds(confidence, draws, weight)
     low, high = (end + (weight - 1) * found.first for end in bounds)
-    # Chance alone gives all of k contexts the same sign once in 2**k.
-    enough = 2.0**-found.resampled.blocks < 1 - confidence
+    enough = found.blocks >= FEWEST
     verdict = _verdict(gate, Interval(low, high), margin, enough=enough)
     return Verdict(
         str(gate),
@@ -123,7 +126,7 @@ def _why(gate: Gate, verdict: str, found: Difference, bounds: Interval, *, enoug
         nothing = gate.relative and found.first == 0
         return "a part of 0 is nothing" if nothing else "the bounds of the difference are unknown"
     if not enough:
-        return f"{found.resampled.blocks} contexts are too few to be sure of anything"
+        return f"{found.blocks} contexts are too few; a gate needs {FEWEST}"
     if verdict == "undecided":
         return f"anything from {signed(bounds.low)} to {signed(bounds.high)} is possible"
     sure_of_low = (verdict == "passed") == gate.at_least

@@ -10,19 +10,19 @@ import numpy as np
 
 from dialoscope.coefficients import FEWEST, NAMES, bracketed, middle, short
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import Clusters, drawn, interval, no_interval
 from dialoscope.meta.correlation.correlation import sign, written
 from dialoscope.meta.correlation.forms import Groups, grouped
 from dialoscope.meta.correlation.levels import Chance
 from dialoscope.meta.correlation.panel import Panel
+from dialoscope.meta.halves import Clusters, in_halves, no_interval
 from dialoscope.meta.significance import holm, steiger, williams
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.report import Report
+from dialoscope.results.resampling import halves_interval, halves_p
 from dialoscope.results.table import aligned, chance, marked_down
 from dialoscope.results.written import as_csv, as_json
 from dialoscope.tally import Floats, Ints
 
-SURE = 0.05
 TESTED = ("pearson", "spearman")
 """The coefficients that Williams' and Steiger's tests are for."""
 
@@ -41,14 +41,16 @@ class Contest:
     """The first less the second, each turned over if lower is better; by size where neither end is."""
     low: float
     high: float
-    t: float
-    """Williams'."""
     p: float
+    """By random halves of the contexts."""
     p_holm: float
     """Corrected for the number of pairs."""
-    z: float
-    """Steiger's."""
-    p_steiger: float
+    williams_t: float
+    """Of Williams' test, which takes all replies for independent."""
+    williams_p: float
+    steiger_z: float
+    """Of Steiger's, which does so too."""
+    steiger_p: float
     n: int
     contexts: int
     verdict: str
@@ -99,19 +101,15 @@ class Contests(Report):
 
     def notes(self) -> list[str]:
         """What a reader must know to read the table."""
-        tests = (
-            "p: Williams' test, corrected for the number of pairs (Holm); it takes all replies for "
-            "independent, which the interval does not."
-        )
-        by = "the interval is clear of 0"
         unknown = {f"–: {one.why}." for one in self.contests if one.why}
         return [
             f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
             "for; difference: first less second, turned over where lower is better, by size where neither "
             "end is.",
-            f"[low, high]: {100 * self.confidence:g}% interval from draws of contexts, the same for both.",
-            *([tests] if self.coefficient in TESTED else []),
-            f"better: where {by}" + (f" and p < {SURE:g}." if self.coefficient in TESTED else "."),
+            f"[low, high]: {100 * self.confidence:g}% interval; p: corrected for the number of pairs (Holm); "
+            "both from random halves of the contexts, the same for both metrics.",
+            f"better: where p < {1 - self.confidence:.2g}. Williams' and Steiger's tests are in --json and "
+            "--csv.",
             *sorted(unknown),
         ]
 
@@ -174,7 +172,7 @@ class _Bout:
             found |= {pair: self._contest(pair, aspect, ring) for pair in some}
         held = [found[pair] for pair in pairs]
         corrected = holm(np.array([one.p for one in held])).tolist()
-        return [_judged(one, p) for one, p in zip(held, corrected, strict=True)]
+        return [_judged(one, p, sure=p < 1 - self.confidence) for one, p in zip(held, corrected, strict=True)]
 
     def _with_the_same_gaps(self, aspect: int, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], Ints]]:
         """Pairs with the rows that both metrics and the aspect have a value in."""
@@ -197,20 +195,23 @@ class _Bout:
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
             between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
-        draws = np.full((self.chance.draws, len(places)), np.nan)
         clusters = Clusters.of(self.panel.item, self.chance.seed)
-        if clusters.count > 1:
-            draws = drawn(self.coefficient, x, y, clusters.take(rows), self.chance.bootstrap)[:, :, 0]
-        return _Ring(list(places), rows, values, (values - none) * signs, between, draws * signs)
+        halves = np.full((0, len(places)), np.nan)
+        if clusters.count > 3:
+            found = in_halves(self.coefficient, x, y, clusters.take(rows), self.chance.halves)[:, :, 0]
+            # Differences of coefficients in halves vary as these do: see `narrowed`.
+            halves = values + (found - values) * math.sqrt((clusters.count - 3) / clusters.count)
+        return _Ring(list(places), rows, values, (values - none) * signs, between, (halves - none) * signs)
 
     def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
         panel, rows = self.panel, ring.rows
         one, other = (ring.places.index(place) for place in pair)
         first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))
         t, z = (test(first, second, between, len(rows)) for test in (williams, steiger))
-        apart = ring.draws[:, one] - ring.draws[:, other]
-        low, high = interval(apart, self.confidence).tolist()
-        lost = no_interval(float(np.isnan(apart).mean()), len(np.unique(panel.item)))
+        apart = ring.halves[:, one] - ring.halves[:, other]
+        low, high = halves_interval(apart, self.confidence).tolist()
+        lost = float(np.isnan(apart).mean()) if len(apart) else 1.0
+        unknown = no_interval(lost, len(np.unique(panel.item)), self.confidence)
         return Contest(
             aspect=panel.aspects[aspect],
             coefficient=self.coefficient,
@@ -221,15 +222,16 @@ class _Bout:
             difference=first - second,
             low=low,
             high=high,
-            t=t.statistic,
-            p=t.p,
+            p=float(halves_p(apart)),
             p_holm=math.nan,
-            z=z.statistic,
-            p_steiger=z.p,
+            williams_t=t.statistic,
+            williams_p=t.p,
+            steiger_z=z.statistic,
+            steiger_p=z.p,
             n=len(rows),
             contexts=len(np.unique(panel.item[rows])),
             verdict="–",
-            why=_undefined(len(rows)) if math.isnan(first - second) else lost,
+            why=_undefined(len(rows)) if math.isnan(first - second) else unknown,
         )
 
 
@@ -251,13 +253,12 @@ class _Ring(NamedTuple):
     """How far they are from the middle, turned over where lower is better, as are those that follow."""
     between: Floats
     """Of each two metrics with each other; NaN where it is not needed."""
-    draws: Floats  # (draws, metrics)
+    halves: Floats  # (halves, metrics)
 
 
-def _judged(one: Contest, p_holm: float) -> Contest:
+def _judged(one: Contest, p_holm: float, *, sure: bool) -> Contest:
     """With the correction, and what it comes to."""
-    if math.isnan(one.low):
-        return replace(one, p_holm=p_holm)
-    sure = (one.low > 0 or one.high < 0) and (p_holm < SURE or one.coefficient not in TESTED)
+    if math.isnan(p_holm):
+        return one
     better = one.first if one.difference > 0 else one.second
     return replace(one, p_holm=p_holm, verdict=better if sure else "unsure")

@@ -6,7 +6,6 @@ import numpy as np
 
 from dialoscope.coefficients import FEWEST, NAMES
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import interval, no_interval
 from dialoscope.meta.correlation.correlation import Aspect, Correlation, Kind, Settings
 from dialoscope.meta.correlation.correlations import Correlations
 from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level, OverSystems
@@ -17,14 +16,15 @@ from dialoscope.meta.trust.known import FITTED, fitted_here
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
-from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
+from dialoscope.results.resampling import HALVES
+from dialoscope.results.result import CONFIDENCE, check_chance
 from dialoscope.results.scores import Scores
 from dialoscope.tally import Floats
 
 LEVELS = ("reply", "system")
 GROUPS = ("overall", "system", "item")
-PERMUTATIONS = range(1_000, 5_001)
-"""As many as make five million rows, but not fewer nor more than this."""
+PERMUTATIONS = 10_000
+"""Of systems."""
 
 
 def correlate(
@@ -39,8 +39,8 @@ def correlate(
     system_value: str = "own",
     fewest: int = FEWEST,
     confidence: float = CONFIDENCE,
-    draws: int = DRAWS,
-    permutations: int | None = None,
+    draws: int = HALVES,
+    permutations: int = PERMUTATIONS,
     seed: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Correlations:
@@ -57,10 +57,9 @@ def correlate(
         system_value: What a metric says of a system: its own value, or the mean over the replies.
         fewest: How many replies, or systems, a coefficient needs at least.
         confidence: How much an interval should hold.
-        draws: How often contexts are resampled.
-        permutations: How often what people said is permuted; 5,000 times where none is given, fewer (down
-            to 1,000) for more than 1,000 replies.
-        seed: Of draws and permutations; that of the run where none is given.
+        draws: Number of random halves of the contexts, for intervals and tests over replies.
+        permutations: Number of permutations of the systems, for tests over systems.
+        seed: Of halves and permutations; that of the run where none is given.
         progress: Told after each coefficient of each level and group.
     """
     Result.check(result)
@@ -68,8 +67,7 @@ def correlate(
     names = _chosen(coefficients, NAMES, "coefficient")
     check_chance(confidence, draws)
     _check(permutations, fewest)
-    times = _permutations(len(result.replies)) if permutations is None else permutations
-    chance = Chance(draws, times, result.provenance.seed if seed is None else seed)
+    chance = Chance(draws, permutations, result.provenance.seed if seed is None else seed)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     panel = Panel.of(result, said, _aspects(said, aspect), others)
@@ -122,14 +120,11 @@ def _cells(
     progress: Callable[[int], None],
 ) -> Iterator[Correlation]:
     """Coefficient by coefficient, aspect by aspect."""
-    found = [level.values(name) for name in settings.coefficients]
-    tested = level.p_values(settings.coefficients, [one.value for one in found])
     counts = level.counts
-    for name, values, p in zip(settings.coefficients, found, tested, strict=True):
-        draws = level.drawn(name)
-        low, high = interval(draws, settings.confidence)
-        lost = np.isnan(draws).mean(axis=0)
-        corrected = _holm(p)
+    for name in settings.coefficients:
+        values = level.values(name)
+        found = level.inference(name, values.value, settings.confidence)
+        corrected = _holm(found.p)
         progress(1)
         for (i, j), value in np.ndenumerate(values.value):
             column = level.metrics[i]
@@ -140,9 +135,9 @@ def _cells(
                 group=kind.group,
                 coefficient=name,
                 value=float(value),
-                low=float(low[i, j]),
-                high=float(high[i, j]),
-                p=float(p[i, j]),
+                low=float(found.low[i, j]),
+                high=float(found.high[i, j]),
+                p=float(found.p[i, j]),
                 p_holm=float(corrected[i, j]),
                 n=int(counts.n[i, j]),
                 undefined=int((~np.isfinite(column.values)).sum()),
@@ -151,7 +146,7 @@ def _cells(
                 of=level.of,
                 ceiling=aspects[j].ceiling_at(kind),
                 higher_is_better=column.higher_is_better,
-                why=values.why[i][j] or no_interval(lost[i, j], settings.contexts),
+                why=values.why[i][j] or found.why[i][j],
                 signature=column.signature,
             )
 
@@ -187,10 +182,6 @@ def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tupl
     return tuple(one for one in known if one in given)
 
 
-def _permutations(replies: int) -> int:
-    return int(np.clip(5_000_000 // max(replies, 1), PERMUTATIONS[0], PERMUTATIONS[-1]))
-
-
-def _check(permutations: int | None, fewest: int) -> None:
-    if (permutations is not None and permutations < 1) or fewest < 2:
+def _check(permutations: int, fewest: int) -> None:
+    if permutations < 1 or fewest < 2:
         raise DialoscopeError("permutations must be at least 1, and fewest at least 2.")

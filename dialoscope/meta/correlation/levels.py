@@ -1,38 +1,39 @@
 """Correlations of metrics with people at each level: over all replies, within groups of them, over systems.
 
-Each level says the same four things: the coefficient, the same in every bootstrap draw of contexts, how often
-chance alone gives as much, and from how much it is.
+Each level says the same three things: the coefficient, its interval with the test that belongs to it, and
+from how much it is.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dialoscope.coefficients import Coefficient, Wording, measure
-from dialoscope.meta.bootstrap import Clusters, drawn
+from dialoscope.coefficients import Coefficient, Wording, fisher, measure, middle
 from dialoscope.meta.columns import Column
 from dialoscope.meta.correlation.forms import PAIRED, Groups
-from dialoscope.meta.correlation.panel import DrawnSystems, Panel, Systems
-from dialoscope.meta.correlation.permutation import exchanged, reordered, together, within
-from dialoscope.meta.correlation.row_orders import drawn_orders, suits
+from dialoscope.meta.correlation.panel import Panel, Systems
+from dialoscope.meta.correlation.permutation import reordered
+from dialoscope.meta.correlation.row_orders import orders_in_halves, suits
 from dialoscope.meta.correlation.sides import GroupedSides, in_groups, permuted
-from dialoscope.results.resampling import Draws
+from dialoscope.meta.halves import Clusters, in_halves, narrowed, no_interval
+from dialoscope.results.resampling import Draws, halves_interval, halves_p
 from dialoscope.tally import Floats, Ints
 
 
 class Chance(NamedTuple):
-    """How often to draw and to permute, and from which seed."""
+    """How many random halves and permutations there are, and from which seed."""
 
     draws: int
     permutations: int
     seed: int
 
     @property
-    def bootstrap(self) -> Draws:
-        """The draws alone."""
+    def halves(self) -> Draws:
+        """The random halves alone."""
         return Draws(self.draws, self.seed)
 
 
@@ -44,6 +45,17 @@ class Values(NamedTuple):
     """Nothing where it is defined."""
     groups: Ints | None = None
     """How many groups it is the mean of, where there are groups."""
+
+
+class Inference(NamedTuple):
+    """What is known of coefficients besides their values: (metrics, aspects)."""
+
+    low: Floats
+    high: Floats
+    p: Floats
+    """Two-sided."""
+    why: list[list[str]]
+    """Why there is no interval; nothing where there is one."""
 
 
 class Counts(NamedTuple):
@@ -77,12 +89,8 @@ class Level(Protocol):
         """A coefficient by its name."""
         ...
 
-    def drawn(self, name: str) -> Floats:
-        """The same in each bootstrap draw, (draws, metrics, aspects)."""
-        ...
-
-    def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
-        """How often chance alone gives as much as these values of these coefficients."""
+    def inference(self, name: str, value: Floats, confidence: float) -> Inference:
+        """Intervals and tests of these values of a coefficient."""
         ...
 
 
@@ -109,14 +117,34 @@ class _OfReplies:
         ]
         return Counts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
 
-    def _drawn_from(self, name: str, rows: Ints) -> Floats:
-        """A coefficient of some of the replies in each draw; contexts are drawn with all their replies."""
+    def inference(self, name: str, value: Floats, confidence: float) -> Inference:
+        """From random halves of the contexts; the interval excludes no association where p is small."""
+        values = self.in_halves(name, value)
+        low, high = halves_interval(values, confidence)
+        # A cosine of positive numbers is far from 0 whatever they have in common, which Pearson's is not.
+        tested = values if name != "cosine" else self.in_halves("pearson", self.values("pearson").value)
+        p = halves_p(tested - middle(name) if name != "cosine" else tested)
+        contexts = len(np.unique(self.panel.item))
+        lost: Floats = np.isnan(values).mean(axis=0) if len(values) else np.ones(value.shape)
+        why = [[no_interval(float(share), contexts, confidence) for share in row] for row in lost]
+        return Inference(low, high, p, why)
+
+    def in_halves(self, name: str, value: Floats) -> Floats:
+        """The coefficient in each random half of the contexts, (halves, metrics, aspects)."""
+        raise NotImplementedError
+
+    def values(self, name: str) -> Values:
+        """A coefficient by its name."""
+        raise NotImplementedError
+
+    def _of_rows(self, name: str, rows: Ints) -> Floats:
+        """A coefficient of some of the replies in each half of the contexts."""
         x, y = self.panel.x[rows], self.panel.y[rows]
         clusters = self._clusters
         if clusters.count < 2:
-            return np.full((self.chance.draws, x.shape[1], y.shape[1]), np.nan)
-        many = name in PAIRED and suits(len(rows), clusters.count)
-        return (drawn_orders if many else drawn)(name, x, y, clusters.take(rows), self.chance.bootstrap)
+            return np.full((0, x.shape[1], y.shape[1]), np.nan)
+        kernel = orders_in_halves if name in PAIRED and suits(clusters.take(rows)) else in_halves
+        return kernel(name, x, y, clusters.take(rows), self.chance.halves)
 
     @property
     def _clusters(self) -> Clusters:
@@ -136,19 +164,10 @@ class AllReplies(_OfReplies):
         """Pair by pair of columns."""
         return _measured(name, self.panel.x, self.panel.y, self.fewest, ("reply", "replies"))
 
-    def drawn(self, name: str) -> Floats:
-        """Contexts are drawn with all their replies."""
-        return self._drawn_from(name, np.arange(len(self.panel.rows)))
-
-    def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
-        """Contexts change places, and replies within them."""
-        panel, chance = self.panel, self.chance
-
-        def orders(rows: Ints) -> Iterator[Ints]:
-            return exchanged(panel.item[rows], chance.permutations, chance.seed)
-
-        groups = Groups(np.zeros(len(panel.rows), np.int64), 1, self.fewest)
-        return permuted(GroupedSides(panel.x, panel.y, groups), names, values, orders)
+    def in_halves(self, name: str, value: Floats) -> Floats:
+        """Contexts go into halves with all their replies."""
+        found = self._of_rows(name, np.arange(len(self.panel.rows)))
+        return narrowed(name, found, value, self._clusters.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,20 +190,11 @@ class InGroups(_OfReplies):
         why = f"in no {kind} do {self.fewest} or more replies have values that differ"
         return Values(means, [[why if none else "" for none in row] for row in groups == 0], groups)
 
-    def drawn(self, name: str) -> Floats:
-        """Contexts are drawn, and what they were drawn for stays as it is: all systems, or each context."""
-        return self._drawn_systems(name) if self.by_system else self._drawn_contexts(name)
-
-    def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
-        """Contexts change places within every system alike, or replies within their context."""
-        panel, times, seed = self.panel, self.chance.permutations, self.chance.seed
-
-        def orders(rows: Ints) -> Iterator[Ints]:
-            if self.by_system:
-                return together(panel.item[rows], panel.system[rows], times, seed)
-            return within(panel.item[rows], times, seed)
-
-        return permuted(GroupedSides(panel.x, panel.y, self._groups), names, values, orders)
+    def in_halves(self, name: str, value: Floats) -> Floats:
+        """The mean over all systems, or over the contexts of the half."""
+        if self.by_system:
+            return narrowed(name, self._systems_in_halves(name), value, self._clusters.count)
+        return self._contexts_in_halves(name)
 
     @property
     def _groups(self) -> Groups:
@@ -195,30 +205,29 @@ class InGroups(_OfReplies):
         """(groups, metrics, aspects)."""
         return in_groups(name, GroupedSides(self.panel.x, self.panel.y, self._groups))
 
-    def _drawn_systems(self, name: str) -> Floats:
+    def _systems_in_halves(self, name: str) -> Floats:
         """The mean over the systems that have a coefficient to begin with."""
         known = ~np.isnan(self._in_each(name))
-        total = np.zeros((self.chance.draws, *known.shape[1:]))
-        counted = np.zeros(total.shape)
+        shape = (self._clusters.halves(self.chance.halves), *known.shape[1:])
+        total, counted = np.zeros(shape), np.zeros(shape)
         for system in range(self.of):
-            rows = np.flatnonzero(self.panel.system == system)
-            found = self._drawn_from(name, rows)
+            found = self._of_rows(name, np.flatnonzero(self.panel.system == system))
             here = known[system] & ~np.isnan(found)
-            total += np.where(here, found, 0.0)
-            counted += here
+            total[: len(found)] += np.where(here, found, 0.0)
+            counted[: len(found)] += here
         return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
 
-    def _drawn_contexts(self, name: str) -> Floats:
-        """A context counts as often as it is drawn."""
+    def _contexts_in_halves(self, name: str) -> Floats:
+        """The mean over the contexts of the half that have a coefficient."""
         found = self._in_each(name)
         known = ~np.isnan(found)
         first = np.unique(self.panel.item, return_index=True)[1]
         clusters = self._clusters.take(first)
         if clusters.count < 2:
-            return np.full((self.chance.draws, *found.shape[1:]), np.nan)
+            return np.full((0, *found.shape[1:]), np.nan)
         flat = (clusters.sums(side.reshape(len(found), -1)) for side in (np.where(known, found, 0.0), known))
         sums = np.concatenate(list(flat), axis=1)
-        totals = np.concatenate([weights @ sums for weights in clusters.weights(self.chance.bootstrap)])
+        totals = np.concatenate([weights @ sums for weights in clusters.weights(self.chance.halves)])
         total, counted = np.split(totals, 2, axis=1)
         means = np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
         return means.reshape(-1, *found.shape[1:])
@@ -253,18 +262,13 @@ class OverSystems:
         """Pair by pair of columns."""
         return _measured(name, self.systems.x, self.systems.y, self.fewest, ("system", "systems"))
 
-    def drawn(self, name: str) -> Floats:
-        """Contexts are drawn; the systems stay."""
-        many, aspects = self.systems.x.shape[1], self.systems.y.shape[1]
-        found = np.full((self.chance.draws, many, aspects), np.nan)
-        for part in self._draws:
-            times, systems, _ = part.x.shape
-            groups = Groups(np.repeat(np.arange(times), systems), times, self.fewest)
-            x, y = (side.reshape(times * systems, -1) for side in (part.x, part.y))
-            found[:, part.places] = in_groups(name, GroupedSides(x, y, groups))
-        return np.where(np.isnan(self.values(name).value), np.nan, found)
+    def inference(self, name: str, value: Floats, confidence: float) -> Inference:
+        """For other systems of this kind: Fisher's z of so many systems; the test exchanges systems."""
+        low, high = systems_interval(name, value, self.counts.n, confidence)
+        why = [[_NO_SYSTEMS if math.isnan(end) else "" for end in row] for row in low.tolist()]
+        return Inference(low, high, self._p(name, value), why)
 
-    def p_values(self, names: Sequence[str], values: Sequence[Floats]) -> list[Floats]:
+    def _p(self, name: str, value: Floats) -> Floats:
         """Systems change places: in every way, where they are few."""
         chance = self.chance
 
@@ -272,11 +276,34 @@ class OverSystems:
             return reordered(len(rows), chance.permutations, chance.seed)
 
         groups = Groups(np.zeros(len(self.systems.x), np.int64), 1, self.fewest)
-        return permuted(GroupedSides(self.systems.x, self.systems.y, groups), names, values, orders)
+        (p,) = permuted(GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders)
+        return p
 
-    @cached_property
-    def _draws(self) -> list[DrawnSystems]:
-        return list(self.systems.drawn(self.chance.bootstrap))
+
+FEW_SYSTEMS = 6
+"""With fewer than this, chance alone orders systems as people do every so often."""
+_NO_SYSTEMS = f"no interval over systems: it takes {FEW_SYSTEMS} of them, and Pearson, Spearman or Kendall"
+
+
+def systems_interval(name: str, value: Floats, systems: Ints, confidence: float) -> tuple[Floats, Floats]:
+    """Where the coefficient of other systems of this kind would fall, by Fisher's z.
+
+    The variance of z is that of Fisher (1921), of Bonett and Wright (2000) for Spearman's, and of Fieller,
+    Hartley and Pearson (1957) for Kendall's.
+    """
+    from scipy.special import ndtri
+
+    enough = systems >= FEW_SYSTEMS
+    n = np.where(enough, systems, FEW_SYSTEMS)
+    if name == "spearman":
+        variance = (1 + np.square(value) / 2) / (n - 3)
+    elif name in ("pearson", "kendall"):
+        variance = 1 / (n - 3) if name == "pearson" else 0.437 / (n - 4)
+    else:
+        variance = np.full(value.shape, np.nan)
+    half = np.where(enough, ndtri((1 + confidence) / 2) * np.sqrt(variance), np.nan)
+    z = fisher(value)
+    return np.tanh(z - half), np.tanh(z + half)
 
 
 def _measured(name: str, x: Floats, y: Floats, fewest: int, what: tuple[str, str]) -> Values:

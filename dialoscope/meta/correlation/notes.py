@@ -4,13 +4,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from dialoscope.meta.correlation.correlation import Aspect, Correlation, Kind, Settings, written
-from dialoscope.meta.correlation.forms import MOST_SHUFFLED_PAIRS, PAIRED
+from dialoscope.meta.correlation.levels import FEW_SYSTEMS
 from dialoscope.printable import printable
 from dialoscope.results.report import gathered
 from dialoscope.results.table import chance
 
-FEW_SYSTEMS = 6
-"""With fewer than this, chance alone orders systems as people do every so often."""
 _SHOWN = 10
 
 
@@ -28,23 +26,28 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
 
 
 def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
-    draws, permutations = settings.chance.draws, settings.chance.permutations
-    contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
-    yield (
-        f"[low, high]: {100 * settings.confidence:g}% interval from {draws} draws of {contexts}; "
-        f"p: by up to {permutations} permutations, corrected for the number of metrics (Holm)."
-    )
+    percent = f"{100 * settings.confidence:g}%"
+    yield f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm)."
+    if any(kind.level == "reply" for kind in settings.kinds):
+        contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
+        yield (
+            f"Over replies both are from {settings.chance.draws} random halves of the {contexts}, and say "
+            "what other contexts would give with these systems and raters."
+        )
+    if any(kind.level == "system" for kind in settings.kinds):
+        yield (
+            "Over systems the interval says what other systems of this kind would give (Fisher's z), and p "
+            f"is from up to {settings.chance.permutations} permutations of the systems. Values of systems "
+            "that rest on few contexts are noisy, which brings a correlation over systems nearer to 0."
+        )
     shown = {kind.head: kind.title for kind in settings.kinds[1:]}
     if shown:
         yield "; ".join(f"{head}: {written(settings.main)} {title}" for head, title in shown.items()) + "."
     yield from _groups(settings, cells)
     if any(one.higher_is_better is False for one in cells):
         yield "↓: lower is better, so that a negative value is what it should be."
-    many = settings.replies * (settings.replies - 1) / 2 > MOST_SHUFFLED_PAIRS
-    paired = [name for name in settings.coefficients if name in PAIRED]
-    if many and paired and Kind("reply", "overall") in settings.kinds:
-        named = " and ".join(map(written, paired))
-        yield f"p of {named}: by their form for many replies, permuted in the same way."
+    if "cosine" in settings.coefficients:
+        yield "p of a cosine: that of Pearson's, as a cosine of positive numbers is never near 0."
 
 
 def _groups(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:

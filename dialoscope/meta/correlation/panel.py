@@ -1,22 +1,17 @@
 """What metrics and people said of the replies of a run, side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from dialoscope.coefficients import levelled
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import Clusters
 from dialoscope.meta.columns import Column, columns, of_systems_alone, sized
 from dialoscope.printable import printable
 from dialoscope.results import Ratings, Result
-from dialoscope.results.redrawn import drawn_scores
-from dialoscope.results.resampling import MOST_BLOCKS, Draws
 from dialoscope.results.scores import Scores
-from dialoscope.results.uncertainty import most_blocks
 from dialoscope.tally import Floats, Ints
 
 VALUES = ("own", "mean")
@@ -92,15 +87,6 @@ class Panel:
         return Systems(self, values)
 
 
-class DrawnSystems(NamedTuple):
-    """What some metrics, and people, say of each system in draws of contexts."""
-
-    places: Ints
-    """Which metrics."""
-    x: Floats  # (draws, systems, these metrics)
-    y: Floats  # (draws, systems, aspects)
-
-
 @dataclass(frozen=True, eq=False)
 class Systems:
     """The same, system by system."""
@@ -119,27 +105,6 @@ class Systems:
         """Mean ratings, (systems, aspects)."""
         return np.array([_means(self.panel.y[self._rows(place)]) for place in self._places])
 
-    def drawn(self, draws: Draws) -> Iterator[DrawnSystems]:
-        """The same in draws of contexts, for all metrics that are drawn in blocks of one size."""
-        panel = self.panel
-        most = [self._most_blocks(one) for one in panel.of_systems]
-        for size in sorted(set(most)):
-            clusters = Clusters.of(panel.item, draws.seed, size)
-            if clusters.count < 2:
-                continue
-            weights = np.concatenate(list(clusters.weights(draws)))
-            places = np.flatnonzero(np.array(most) == size)
-            x = np.empty((draws.times, len(self._places), len(places)))
-            y = np.empty((draws.times, len(self._places), len(panel.aspects)))
-            for system in self._places:
-                rows = self._rows(system)
-                blocks = clusters.take(rows)
-                y[:, system] = _drawn_means(panel.y[rows], blocks, weights)
-                for column, place in enumerate(places):
-                    one = panel.of_systems[place]
-                    x[:, system, column] = self._drawn_score(one, rows, blocks, weights)
-            yield DrawnSystems(places, x, y)
-
     @property
     def _places(self) -> range:
         return range(len(self.panel.systems))
@@ -155,16 +120,6 @@ class Systems:
         if self._by_itself(one):
             return self.panel.result.score(one.name, self.panel.systems[place])
         return float(_means(_finite(one.values)[self.panel.rows[self._rows(place)], None])[0])
-
-    def _most_blocks(self, one: Column) -> int:
-        if not self._by_itself(one):
-            return MOST_BLOCKS
-        return most_blocks(self.panel.result.named(one.name), len(self.panel.rows))
-
-    def _drawn_score(self, one: Column, rows: Ints, block: Clusters, weights: Floats) -> Floats:
-        if self._by_itself(one):
-            return drawn_scores(self.panel.result, one.name, self.panel.rows[rows], block.block, weights)
-        return _drawn_means(_finite(one.values)[self.panel.rows[rows], None], block, weights)[:, 0]
 
 
 def _finite(values: Floats) -> Floats:
@@ -186,13 +141,6 @@ def _means(columns: Floats) -> Floats:
     """Of what is known of each column; NaN where nothing is."""
     known = ~np.isnan(columns)
     return _ratio(np.where(known, columns, 0.0).sum(axis=0), known.sum(axis=0))
-
-
-def _drawn_means(columns: Floats, blocks: Clusters, weights: Floats) -> Floats:
-    """The same in each draw, (draws, columns)."""
-    known = ~np.isnan(columns)
-    sums = blocks.sums(np.where(known, columns, 0.0))
-    return _ratio(weights @ sums, weights @ blocks.sums(known.astype(float)))
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

@@ -1,49 +1,56 @@
-"""Kendall's tau-b and pairwise accuracy of many replies in bootstrap draws, to the first order.
+"""Kendall's tau-b and pairwise accuracy of many replies in random halves, to the first order.
 
-What a draw adds to a count of pairs is, but for a term that vanishes as contexts become many, the sum of what
+What a half adds to a count of pairs is, but for a term that vanishes as contexts become many, the sum of what
 each reply has in common with all others. That is counted once, in n log n steps, while there are n² pairs.
 """
 
 import numpy as np
 
-from dialoscope.meta.bootstrap import Clusters, without_gaps
+from dialoscope.meta.halves import Clusters, without_gaps
 from dialoscope.results.resampling import Draws
 from dialoscope.tally import Floats, Ints
 
 MANY_REPLIES = 500
 MANY_CONTEXTS = 200
 """With as many, the term that is left out is of no account: half a percent of an interval's width."""
+LARGE_CONTEXT = 0.01
+"""A context with more of the replies than this is of account by itself."""
+MOST_REPLIES = 20_000
+"""So many pairs are not counted one by one whatever contexts are like."""
 
 
-def suits(replies: int, contexts: int) -> bool:
-    """Whether there are enough."""
-    return replies > MANY_REPLIES and contexts >= MANY_CONTEXTS
+def suits(clusters: Clusters) -> bool:
+    """Whether there are enough contexts, and none that outweighs the others."""
+    replies = len(clusters.block)
+    if replies <= MANY_REPLIES or clusters.count < MANY_CONTEXTS:
+        return False
+    return replies > MOST_REPLIES or np.bincount(clusters.block).max() <= LARGE_CONTEXT * replies
 
 
-def drawn_orders(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
-    """Each column of x with each column of y in each draw, (draws, a, b)."""
-    found = np.full((draws.times, x.shape[1], y.shape[1]), np.nan)
-    weights = np.concatenate(list(clusters.weights(draws)))
+def orders_in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
+    """Each column of x with each column of y in each half, (halves, a, b)."""
+    found = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
+    weights = 2 * np.concatenate(list(clusters.weights(draws)))
     for rows, xs, ys in without_gaps(x, y):
         some = clusters.take(rows)
         untied_x, untied_y = (
-            _drawn_sums(untied(side[np.ix_(rows, places)]), some, weights)
+            _sums_in_halves(untied(side[np.ix_(rows, places)]), some, weights)
             for side, places in ((x, xs), (y, ys))
         )
         for at, place in enumerate(ys):
             shared = np.stack([in_common(x[rows, one], y[rows, place]) for one in xs], axis=1)
-            agreeing, theirs = _drawn_sums(shared, some, weights), untied_y[:, [at]]
+            agreeing, theirs = _sums_in_halves(shared, some, weights), untied_y[:, [at]]
             whole = theirs if name == "accuracy" else np.sqrt(np.maximum(untied_x * theirs, 0))
             share = np.clip(agreeing / np.where(whole > 0, whole, np.nan), -1, 1)
             found[:, xs, place] = 0.5 + 0.5 * share if name == "accuracy" else share
     return found
 
 
-def _drawn_sums(rows: Floats, clusters: Clusters, weights: Floats) -> Floats:
-    """Sums over pairs in each draw, from the sums of each row: (draws, columns)."""
+def _sums_in_halves(rows: Floats, clusters: Clusters, weights: Floats) -> Floats:
+    """Sums over pairs in each half, from the sums of each row: (halves, columns)."""
     sums = clusters.sums(rows)
-    drawn: Floats = 2 * (weights @ sums) - sums.sum(axis=0)
-    return drawn
+    found: Floats = 2 * (weights @ sums) - sums.sum(axis=0)
+    return found
 
 
 def untied(columns: Floats) -> Floats:

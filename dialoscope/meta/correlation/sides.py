@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.meta.bootstrap import without_gaps
 from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
 from dialoscope.meta.correlation.permutation import p_values
+from dialoscope.meta.halves import without_gaps
 from dialoscope.tally import Floats, Ints
 
 

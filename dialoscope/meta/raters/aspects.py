@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.coefficients import Wording, measure
-from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.coefficients import Coefficient, Wording, measure
 from dialoscope.meta.estimate import Estimate
-from dialoscope.results.resampling import Draws
+from dialoscope.meta.halves import Clusters, in_halves, narrowed
+from dialoscope.results.resampling import Draws, halves_interval
 from dialoscope.tally import Floats
 
 COEFFICIENTS = ("pearson", "spearman")
@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 class Resampling(NamedTuple):
-    """What is drawn, how often, and how much an interval should hold."""
+    """What halves are made of, how many there are, and how much an interval should hold."""
 
     clusters: Clusters
     draws: Draws
@@ -37,18 +37,23 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
     if len(means) < 2:
         return ()
     columns = np.column_stack(list(means.values()))
-    ends = {
-        name: interval(drawn(name, columns, columns, how.clusters, how.draws), how.confidence)
-        for name in COEFFICIENTS
-    }
-    found = []
+    values = {name: _measured(name, columns) for name in COEFFICIENTS}
+    ends = {}
+    for name, found in values.items():
+        halves = in_halves(name, columns, columns, how.clusters, how.draws)
+        whole = np.array([[one.value for one in row] for row in found])
+        ends[name] = halves_interval(narrowed(name, halves, whole, how.clusters.count), how.confidence)
+    of_pairs = []
     for (i, first), (j, second) in combinations(enumerate(means), 2):
         rows = ~np.isnan(columns[:, [i, j]]).any(axis=1)
-        x, y = columns[rows, i], columns[rows, j]
         contexts = len(np.unique(how.clusters.block[rows]))
         estimates = (
-            Estimate.of(measure(name, x, y, words=_WORDS), ends[name][:, i, j], contexts)
+            Estimate.of(values[name][i][j], ends[name][:, i, j], contexts, how.confidence)
             for name in COEFFICIENTS
         )
-        found.append(Pair(first, second, *estimates))
-    return tuple(found)
+        of_pairs.append(Pair(first, second, *estimates))
+    return tuple(of_pairs)
+
+
+def _measured(name: str, columns: Floats) -> list[list[Coefficient]]:
+    return [[measure(name, x, y, words=_WORDS) for y in columns.T] for x in columns.T]

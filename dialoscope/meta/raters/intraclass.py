@@ -28,11 +28,11 @@ _MOST_CELLS = 10_000_000
 
 
 class Within(NamedTuple):
-    """How much ratings of one reply vary."""
+    """How much ratings of one reply vary, or their means."""
 
     noise: float
-    """The variance of a single rating."""
-    freedom: int
+    """The variance."""
+    freedom: float
     """The degrees of freedom that it is known with."""
 
 
@@ -195,13 +195,54 @@ def _of_mean(single: Estimate, k: float) -> Estimate:
     return single._replace(value=value, low=low, high=high)
 
 
+class Leaning(NamedTuple):
+    """How strict the raters of each reply are on average, as far as it can be told."""
+
+    shares: Floats
+    """(replies, raters): the share of each rater in the ratings of a reply."""
+    strictness: Floats
+    """What each rater gives too much or too little, by least squares."""
+    covariance: Floats
+    """Of the estimates of strictness, in units of the noise: (raters, raters)."""
+
+    def variances(self, noise: float, groups: "Groups | None") -> tuple[float, float]:
+        """The variance of the mean strictness of replies' raters, or of groups of replies: seen, and true.
+
+        Estimates of strictness vary more than strictness does; what their error adds is not in the second.
+        """
+        shares = self.shares if groups is None else groups.means(self.shares)
+        total, n = shares.sum(axis=0), len(shares)
+        added = np.einsum("ir,ir->", shares @ self.covariance, shares) - total @ self.covariance @ total / n
+        seen = float((shares @ self.strictness).var(ddof=1))
+        return seen, seen - noise * float(added) / (n - 1)
+
+
+class Groups(NamedTuple):
+    """Which replies are taken together, such as those of a system."""
+
+    of: Ints
+    sizes: Ints
+
+    @classmethod
+    def of_each(cls, labels: Ints) -> "Groups":
+        """By the label of each reply."""
+        _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        return cls(group, sizes)
+
+    def means(self, rows: Floats) -> Floats:
+        """Of each group's rows."""
+        sums = np.zeros((len(self.sizes), *rows.shape[1:]))
+        np.add.at(sums, self.of, rows)
+        return sums / self.sizes.reshape(-1, *[1] * (rows.ndim - 1))
+
+
 class Noise(NamedTuple):
     """What raters add to the mean rating of each reply."""
 
     within: Within
     """What is different in every rating."""
-    leaning: Floats
-    """What the raters of a reply give too much or too little in all their ratings."""
+    leaning: Leaning | None
+    """What a reply's raters give too much or too little in all their ratings; nothing if it is unknown."""
 
     @classmethod
     def of(cls, said: Judgements) -> "Noise":
@@ -210,11 +251,10 @@ class Noise(NamedTuple):
         Where all raters rated all replies, a strict one lowers all means alike, which no correlation sees.
         """
         found = OneWay.of(said)
-        plain = cls(found.within, np.zeros(len(found.counts)))
         raters = len(said.raters)
         too_many = raters > _MOST_RATERS or raters * len(found.counts) > _MOST_CELLS
         if too_many or found.within.freedom <= 2 * (raters - 1):
-            return plain
+            return cls(found.within, None)
         _, reply = np.unique(said.reply, return_inverse=True)
         given = np.zeros((len(found.counts), raters))
         np.add.at(given, (reply, said.rater), 1)
@@ -222,11 +262,25 @@ class Noise(NamedTuple):
         apart = said.value - found.means[reply]
         # Least squares for replies and raters, the replies eliminated; the rank says how many are compared.
         normal = np.diag(given.sum(axis=0)) - given.T @ shares
-        strict, _, rank, _ = np.linalg.lstsq(normal, np.bincount(said.rater, apart, raters), rcond=1e-9)
-        freedom = found.within.freedom - int(rank)
-        leaning = shares @ strict
-        left = float(np.square(apart - strict[said.rater] + leaning[reply]).sum())
-        return cls(Within(left / freedom, freedom), leaning)
+        covariance = np.asarray(np.linalg.pinv(normal, rcond=1e-9, hermitian=True), float)
+        strict = covariance @ np.bincount(said.rater, apart, raters)
+        freedom = found.within.freedom - round(float(np.vdot(covariance, normal)))
+        left = float(np.square(apart - strict[said.rater] + (shares @ strict)[reply]).sum())
+        return cls(Within(left / freedom, freedom), Leaning(np.asarray(shares, float), strict, covariance))
+
+    def of_means(self, counts: Ints, groups: Groups | None) -> Within:
+        """The variance that it gives to the mean ratings of replies, or of groups of them."""
+        shares = 1 / counts
+        if groups is not None:
+            shares = groups.means(shares) / groups.sizes
+        single = self.within.noise * float(shares.mean())
+        if self.leaning is None:
+            return Within(single, self.within.freedom)
+        seen, leaning = self.leaning.variances(self.within.noise, groups)
+        error = max(0.0, single + leaning)
+        # Satterthwaite's degrees of freedom, of the two parts that were estimated.
+        unsure = single**2 / self.within.freedom + seen**2 / max(1, len(self.leaning.strictness) - 1)
+        return Within(error, error**2 / unsure if unsure > 0 else self.within.freedom)
 
 
 def ceiling(
@@ -244,23 +298,19 @@ def ceiling(
     if (nothing := found.undefined()) is not None:
         return nothing
     noise = noise or Noise.of(said)
-    means, leaning, shares = found.means, noise.leaning, 1 / found.counts
-    if groups is not None:
-        _, group = np.unique(groups[np.unique(said.reply)], return_inverse=True)
-        many = np.bincount(group)
-        means, leaning = (np.bincount(group, one) / many for one in (means, leaning))
-        shares = np.bincount(group, shares) / many**2
+    by_group = None if groups is None else Groups.of_each(groups[np.unique(said.reply)])
+    means = found.means if by_group is None else by_group.means(found.means)
     if len(means) < FEWEST:
         of, are = "replies" if groups is None else "systems", "is" if len(means) == 1 else "are"
         few = f"{FEWEST} rated {of} are needed, and there {are} {len(means)}"
         return Estimate.undefined(few, len(means))
     spread = float(means.var(ddof=1))
-    error = noise.within.noise * float(shares.mean()) + float(leaning.var(ddof=1))
+    error, freedom = noise.of_means(found.counts, by_group)
     if spread <= error:
         why = "the means differ no more than the raters' noise makes them differ"
         return Estimate.undefined(why, len(means))
     tails = (math.inf, math.inf)
     if error > 1e-12 * spread:
-        tails = _tails(spread / error, len(means) - 1, noise.within.freedom, confidence)
+        tails = _tails(spread / error, len(means) - 1, freedom, confidence)
     low, high = (math.sqrt(max(0.0, 1 - 1 / tail)) for tail in tails)
     return Estimate(math.sqrt(1 - error / spread), low, high, len(means))

@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialoscope.coefficients import fisher
 from dialoscope.meta.raters.reliability import Alone
+from dialoscope.meta.significance import holm
 
 FEWEST = 10
 """Replies that a rater must share with others to be judged."""
+SURE = 0.05
+"""The probability that anybody is accused where all raters are equally good is below this."""
 
 
 class Outlier(NamedTuple):
@@ -25,25 +29,30 @@ def outliers(each: Sequence[Alone]) -> tuple[Outlier, ...]:
     """Who always says the same, or agrees less than half as well as the median rater, beyond chance.
 
     Half, and not so many standard deviations: among few raters, of whom several may be careless, there is
-    no spread to measure one by.
+    no spread to measure one by. The test is corrected for the number of raters (Holm): among a hundred good
+    ones somebody is always unlucky.
     """
+    judged = [one for one in each if one.pearson.n >= FEWEST]
     known = [one.pearson.value for one in each if not math.isnan(one.pearson.value)]
     median = float(np.median(known)) if known else math.nan
-    return tuple(found for one in each if (found := _judged(one, median)))
+    corrected = holm(np.array([_p(one, median) for one in judged])).tolist()
+    found = (_outlier(one, median, p) for one, p in zip(judged, corrected, strict=True))
+    return tuple(one for one in found if one)
 
 
-def _judged(one: Alone, median: float) -> Outlier | None:
-    """Nothing where nothing is odd, or too little is known."""
-    r, n = one.pearson.value, one.pearson.n
-    if n < FEWEST:
-        return None
+def _outlier(one: Alone, median: float, p: float) -> Outlier | None:
+    """Nothing where nothing is odd."""
     if one.variance == 0:
         return Outlier(one.rater, one.mean, "always the same rating")
-    if r < median / 2 and _upper(r, n) < median:
+    r = one.pearson.value
+    if r < median / 2 and p < SURE:
         return Outlier(one.rater, r, f"correlation with the others less than half the median of {median:.2f}")
     return None
 
 
-def _upper(r: float, n: int) -> float:
-    """Up to where the coefficient may lie (95 %), by Fisher's transformation."""
-    return math.tanh(math.atanh(max(r, -1 + 1e-12)) + 1.96 / math.sqrt(n - 3))
+def _p(one: Alone, median: float) -> float:
+    """How rarely a rater as good as the median has so low a coefficient, by Fisher's transformation."""
+    from scipy.special import ndtr
+
+    apart = fisher(np.array(one.pearson.value)) - fisher(np.array(median))
+    return float(ndtr(apart * math.sqrt(one.pearson.n - 3)))

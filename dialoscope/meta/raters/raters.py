@@ -7,8 +7,8 @@ import numpy as np
 
 from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import Clusters
 from dialoscope.meta.estimate import Estimate
+from dialoscope.meta.halves import Clusters
 from dialoscope.meta.raters.aspects import Resampling, pairs
 from dialoscope.meta.raters.intraclass import Noise, OneWay, ceiling, one_way, two_way
 from dialoscope.meta.raters.outliers import Outlier, outliers
@@ -18,8 +18,8 @@ from dialoscope.printable import printable
 from dialoscope.records import Rating
 from dialoscope.results import Ratings, Result
 from dialoscope.results.ratings import Judgements
-from dialoscope.results.resampling import Draws
-from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
+from dialoscope.results.resampling import HALVES, Draws
+from dialoscope.results.result import CONFIDENCE, check_chance
 from dialoscope.results.scaling import normalised
 from dialoscope.tally import Floats, Ints
 
@@ -36,7 +36,7 @@ def raters(
     normalise: str | None = None,
     scales: Mapping[str, tuple[float, float]] | None = None,
     confidence: float = CONFIDENCE,
-    draws: int = DRAWS,
+    draws: int = HALVES,
     seed: int | None = None,
 ) -> Raters:
     """How far the raters of a run's replies agree, who of them does not, and how the aspects go together.
@@ -49,7 +49,7 @@ def raters(
         normalise: Put ratings on 0 to 1, by the "scale" of the aspect or by each "rater"'s own range.
         scales: The lowest and highest rating of an aspect; the usual scale that holds all, if not named.
         confidence: How much an interval should hold.
-        draws: How often to resample contexts, for intervals of correlations between aspects.
+        draws: Number of random halves of the contexts, for intervals of correlations between aspects.
         seed: For the draws; the run's own if not named.
     """
     Result.check(result)
@@ -143,7 +143,7 @@ def _numbers(
         "mean": Estimate(float(given.value.mean()), n=n),
         "variance": Estimate(spread, n=n, why="there is one rating" if n < 2 else ""),
         "variance within replies": Estimate(
-            within.noise, n=within.freedom, why="" if within.freedom else "no reply has two ratings"
+            within.noise, n=int(within.freedom), why="" if within.freedom else "no reply has two ratings"
         ),
         **_summary("pearson", each),
         **_summary("spearman", each),

@@ -19,7 +19,7 @@ class Figure:
     low: float
     high: float
     error: float
-    """The standard error of Fisher's z of Spearman's coefficient, over contexts drawn anew."""
+    """The standard error of Fisher's z of Spearman's coefficient, from random halves of the contexts."""
     pearson: float
     pearson_low: float
     pearson_high: float
@@ -57,4 +57,4 @@ class Corpus:
     data: str
     """A hash of all of it."""
     seed: int
-    """Of the draws."""
+    """Of the halves."""

@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dialoscope.coefficients import fisher
 from dialoscope.tally import Floats
 
 ROUNDS = 80
 """Of halving; far more than a double can tell apart."""
 SMALLEST = 1e-9
 """An error of 0 would give a study all the weight."""
-NEARLY_ONE = 1 - 1e-6
-"""Fisher's z of 1 would be infinite."""
 
 
 class Mean(NamedTuple):
@@ -54,12 +53,6 @@ def pooled_coefficients(values: Floats, errors: Floats, confidence: float) -> Me
     found = pooled(fisher(values), errors, confidence)
     value, low, high = map(math.tanh, found[:3])
     return found._replace(value=value, low=low, high=high)
-
-
-def fisher(coefficients: Floats) -> Floats:
-    """Coefficients on a scale where chance is the same everywhere."""
-    z: Floats = np.arctanh(np.clip(coefficients, -NEARLY_ONE, NEARLY_ONE))
-    return z
 
 
 def _between(values: Floats, variances: Floats) -> float:

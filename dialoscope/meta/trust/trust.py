@@ -9,17 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import Coefficient, Wording, levelled, measure
+from dialoscope.coefficients import Coefficient, Wording, fisher, levelled, measure
 from dialoscope.errors import DialoscopeError
-from dialoscope.meta.bootstrap import Clusters, drawn, interval
 from dialoscope.meta.estimate import Estimate
+from dialoscope.meta.halves import Clusters, in_halves, narrowed
 from dialoscope.meta.trust.family import Corpus, Family, Figure
 from dialoscope.meta.trust.known import FITTED, Trust, shipped
-from dialoscope.meta.trust.pooling import fisher
 from dialoscope.printable import printable
 from dialoscope.results import Result
-from dialoscope.results.resampling import Draws
-from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
+from dialoscope.results.resampling import HALVES, Draws, halves_interval
+from dialoscope.results.result import CONFIDENCE, check_chance
 from dialoscope.tally import Floats, Ints
 
 LOST = "so many values are the same that it has no interval"
@@ -30,7 +29,7 @@ def trust(
     names: Sequence[str] = (),
     aspect: str = "overall",
     confidence: float = CONFIDENCE,
-    draws: int = DRAWS,
+    draws: int = HALVES,
     seed: int | None = None,
 ) -> Trust:
     """How every metric of these rated runs goes with every rated aspect, and on the whole.
@@ -40,8 +39,8 @@ def trust(
         names: What the corpora are called; their files' names where nothing is given.
         aspect: What people were asked for; where replies were not rated overall, coherence stands for that.
         confidence: How much an interval should hold.
-        draws: How often to resample, contexts with all their replies.
-        seed: Of the draws; that of each run where none is given.
+        draws: Number of random halves of the contexts, with all their replies.
+        seed: Of the halves; that of each run where none is given.
     """
     Result.check(*results)
     check_chance(confidence, draws)
@@ -57,10 +56,10 @@ def trust(
 
 
 def _known(confidence: float, draws: int, seed: int | None) -> Trust:
-    if (confidence, draws, seed) != (CONFIDENCE, DRAWS, None):
+    if (confidence, draws, seed) != (CONFIDENCE, HALVES, None):
         raise DialoscopeError(
-            f"The figures that come with dialoscope have {100 * CONFIDENCE:g}% intervals from {DRAWS} draws; "
-            "name rated runs to measure others."
+            f"The figures that come with dialoscope have {100 * CONFIDENCE:g}% intervals from {HALVES} "
+            "random halves of the contexts; name rated runs to measure others."
         )
     return shipped()
 
@@ -100,7 +99,7 @@ class Judged:
     data: str
     """Its hash."""
     seed: int
-    """Of the draws."""
+    """Of the halves."""
     source: str = ""
     """Whom to cite."""
 
@@ -127,7 +126,7 @@ class Judged:
         return cls(name, columns, means, items, made.data, made.seed)
 
 
-def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = DRAWS) -> Trust:
+def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
     """The figures of all metrics on all corpora."""
     kinds: dict[str, Scored] = {}
     found: dict[str, list[Figure]] = {}
@@ -152,17 +151,23 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
     x = np.stack([scored.values for scored in one.columns], axis=1)
     y = np.stack(list(one.ratings.values()), axis=1)
     clusters = Clusters.of(one.items, one.seed)
-    chance = {name: drawn(name, x, y, clusters, Draws(draws, one.seed)) for name in ("spearman", "pearson")}
-    ends = {name: interval(found, confidence) for name, found in chance.items()}
-    z = fisher(chance["spearman"])
-    found = []
+    measures: dict[str, list[list[Coefficient]]] = {}
+    halves: dict[str, Floats] = {}
+    for name in ("spearman", "pearson"):
+        measures[name] = [[_measured(name, ours, theirs) for theirs in y.T] for ours in x.T]
+        whole = np.array([[found.value for found in row] for row in measures[name]])
+        found = in_halves(name, x, y, clusters, Draws(draws, one.seed))
+        halves[name] = narrowed(name, found, whole, clusters.count)
+    ends = {name: halves_interval(values, confidence) for name, values in halves.items()}
+    z = fisher(halves["spearman"])
+    figures = []
     for place, scored in enumerate(one.columns):
         for other, (aspect, people) in enumerate(one.ratings.items()):
             both = np.isfinite(scored.values) & np.isfinite(people)
             contexts = len(np.unique(one.items[both]))
             spearman, pearson = (
                 Estimate.of(
-                    _measured(name, scored.values, people), ends[name][:, place, other], contexts, LOST
+                    measures[name][place][other], ends[name][:, place, other], contexts, confidence, LOST
                 )
                 for name in ("spearman", "pearson")
             )
@@ -175,14 +180,14 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
                 spearman=spearman.value,
                 low=spearman.low,
                 high=spearman.high,
-                error=float(np.nanstd(z[:, place, other], ddof=1)) if known else math.nan,
+                error=float(np.nanstd(z[:, place, other])) if known else math.nan,
                 pearson=pearson.value,
                 pearson_low=pearson.low,
                 pearson_high=pearson.high,
                 why=spearman.why,
             )
-            found.append((scored, figure))
-    return found
+            figures.append((scored, figure))
+    return figures
 
 
 def _measured(name: str, values: Floats, people: Floats) -> Coefficient:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dialoscope.meta.bootstrap import Clusters, drawn
+from dialoscope.meta.halves import Clusters, drawn
 from dialoscope.meta.correlation.row_orders import drawn_orders, in_common, suits, untied
 from dialoscope.results.resampling import Draws
 

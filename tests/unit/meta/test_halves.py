@@ -5,7 +5,7 @@ import pytest
 
 from dialoscope import coefficients
 from dialoscope.meta import bootstrap
-from dialoscope.meta.bootstrap import Clusters, drawn, interval
+from dialoscope.meta.halves import Clusters, drawn, interval
 from dialoscope.results.resampling import Draws
 
 DRAWS = Draws(20, seed=1)

@@ -1,19 +1,30 @@
-"""Correlations of many columns in many bootstrap draws of contexts, all replies to a context together.
+"""Correlations of many columns in random halves of the contexts, all replies to a context together.
 
-Whatever adds up is added up by context first, so that a draw is a row of weights and a thousand draws are one
-matrix product. Ranks do not add up and are made anew in each draw, from columns that are sorted once.
+Whatever adds up is added up by context first, so that a half is a row of zeros and ones and thousands of
+halves are one matrix product. Ranks do not add up and are made anew in each half, of columns sorted once.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from os import cpu_count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope.results.resampling import MOST_BLOCKS, Draws, block_sums, blocks_of, bootstrap_weights
+from dialoscope.coefficients import fisher, middle
+from dialoscope.results.resampling import (
+    MOST_BLOCKS,
+    MOST_UNDEFINED,
+    Draws,
+    block_sums,
+    blocks_of,
+    fewest_blocks,
+    half_weights,
+)
 from dialoscope.tally import Floats, Ints, begins_run
 
 MOST_PAIRED_BLOCKS = 500
@@ -22,16 +33,16 @@ MOST_PAIRED_BLOCKS = 500
 An interval's width then has a relative error of 1/sqrt(2 · 500) = 3 %.
 """
 FLAT = 1e-12
-"""A column of standard deviation 1 whose variance in a draw is below this does not vary there."""
+"""A column of standard deviation 1 whose variance in a half is below this does not vary there."""
 AT_ONCE = 1_000_000
 """Numbers that are held at a time."""
-MOST_UNDEFINED = 0.05
-"""An interval is not known where more than this share of the draws is undefined."""
+RANKED_AT_ONCE = 300_000
+"""Replies times halves that are ranked at a time: few enough for a processor's own memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What is drawn: contexts, or blocks of them where there are many."""
+    """What halves are made of: contexts, or blocks of them where there are many."""
 
     block: Ints
     """Of each row."""
@@ -44,12 +55,16 @@ class Clusters:
         return cls(block, int(block.max(initial=-1)) + 1)
 
     def take(self, rows: NDArray[Any]) -> "Clusters":
-        """Of some of the rows; a draw is still one of all clusters."""
+        """Of some of the rows; a half is still one of all clusters."""
         return Clusters(self.block[rows], self.count)
 
     def weights(self, draws: Draws) -> Iterator[Floats]:
-        """How often each cluster is drawn, some draws at a time: (draws, clusters)."""
-        return bootstrap_weights(self.count, draws)
+        """Which clusters are in each half, some halves at a time: (halves, clusters)."""
+        return half_weights(self.count, draws)
+
+    def halves(self, draws: Draws) -> int:
+        """The number of halves that there are, smaller than what is asked for if clusters are few."""
+        return draws.times if self.count > 62 else min(draws.times, 2**self.count - 1)
 
     def sums(self, columns: Floats) -> Floats:
         """Of the columns, by cluster: (clusters, columns)."""
@@ -63,12 +78,12 @@ class Sides(NamedTuple):
     y: Floats
 
 
-def drawn(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
-    """Each column of x with each column of y in each draw, (draws, a, b); NaN where it is undefined there.
+def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
+    """Each column of x with each column of y in each half, (halves, a, b); NaN where it is undefined there.
 
     A pair of columns is compared on the rows where both have a value.
     """
-    found = np.full((draws.times, x.shape[1], y.shape[1]), np.nan)
+    found = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
     for rows, xs, ys in without_gaps(x, y):
         ours = x[np.ix_(rows, xs)]
         same = x is y and np.array_equal(xs, ys)
@@ -77,21 +92,30 @@ def drawn(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> 
     return found
 
 
-def interval(values: Floats, confidence: float) -> Floats:
-    """The middle part of the draws (the first axis), low and high; NaN where too many draws are undefined."""
-    tail = (1 - confidence) / 2
-    unknown = np.isnan(values).mean(axis=0) > MOST_UNDEFINED if len(values) else True
-    with np.errstate(invalid="ignore"):
-        ends: Floats = np.nanquantile(np.where(unknown, 0.0, values), [tail, 1 - tail], axis=0)
-    return np.where(unknown, np.nan, ends)
+def narrowed(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
+    """Coefficients in halves, so much nearer to those of the whole that they vary as samples of the whole do.
+
+    Fisher's z of n has the variance 1/(n - 3): halves of few clusters vary more than the square root of two
+    says. The factor is √((n - 3)/n), which simulations with 10 to 1,000 contexts of equal and unequal sizes
+    confirm (`benchmarks/correlation_tests.py`). Accuracies are put on -1 to 1 for it.
+    """
+    if clusters <= 3:
+        return values
+    centre = middle(name)
+    scale = 2.0 if centre else 1.0
+    at, around = (fisher((side - centre) * scale) for side in (whole, values))
+    found: Floats = np.tanh(at + (around - at) * np.sqrt((clusters - 3) / clusters)) / scale + centre
+    return found
 
 
-def no_interval(undefined: float, contexts: int) -> str:
-    """Why there is no interval, where such a share of the draws is undefined; empty where there is one."""
-    if contexts < 2:
-        return "no interval, for a single context leaves nothing to draw from"
+def no_interval(undefined: float, contexts: int, confidence: float) -> str:
+    """Why there is no interval, where such a share of the halves is undefined; empty where there is one."""
+    fewest = fewest_blocks(confidence)
+    if contexts < fewest:
+        few = f"{contexts} context{'s' * (contexts != 1)}"
+        return f"no interval and no test, for it has {few}, and {fewest} are needed"
     if undefined > MOST_UNDEFINED:
-        return f"no interval, for more than {100 * MOST_UNDEFINED:g} % of the draws have no value"
+        return f"no interval, for more than {100 * MOST_UNDEFINED:g} % of random halves have no value"
     return ""
 
 
@@ -150,61 +174,78 @@ def _ratio(products: Floats, xx: Floats, yy: Floats, n: Floats) -> Floats:
 
 
 def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats:
-    """Spearman's: in each draw the ranks of what was drawn, ties at the middle of theirs."""
-    x = _Order.of(sides.x)
-    y = x if sides.y is sides.x else _Order.of(sides.y)
-    at_once = max(1, AT_ONCE // max(1, sides.x.size + sides.y.size))
-    found = []
-    for weights in clusters.weights(draws):
-        for first in range(0, len(weights), at_once):
-            rows = weights[first : first + at_once, clusters.block]
-            root = np.sqrt(rows)[:, None]
-            ours = x.ranks(rows) * root
-            theirs = ours if y is x else y.ranks(rows) * root
-            xx, yy = (np.einsum("dkn,dkn->dk", side, side) for side in (ours, theirs))
-            found.append(_ratio(ours @ theirs.transpose(0, 2, 1), xx, yy, rows.sum(axis=1, keepdims=True)))
-    return np.concatenate(found)
+    """Spearman's: in each half the ranks of what is in it, ties at the middle of theirs."""
+    x = [_Order.of(column) for column in sides.x.T]
+    y = x if sides.y is sides.x else [_Order.of(column) for column in sides.y.T]
+    at_once = max(1, RANKED_AT_ONCE // max(1, len(sides.x)))
+
+    def correlate(weights: Floats) -> Floats:
+        inside = np.ascontiguousarray(weights[:, clusters.block].T)  # (rows, halves)
+        found = np.empty((len(weights), len(x), len(y)))
+        count = inside.sum(axis=0)[:, None]
+        theirs = [one.ranks(inside) for one in y]
+        yy = np.stack([_dot(one, one) for one in theirs], axis=1)
+        ours = (one.ranks(inside) for one in x) if y is not x else theirs
+        for place, ranks in enumerate(ours):
+            xy = np.stack([_dot(ranks, one) for one in theirs], axis=1)
+            found[:, [place]] = _ratio(xy[:, None], _dot(ranks, ranks)[:, None], yy, count)
+        return found
+
+    def parts() -> Iterator[Floats]:
+        for weights in clusters.weights(draws):
+            yield from (weights[first : first + at_once] for first in range(0, len(weights), at_once))
+
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        return np.concatenate(list(pool.map(correlate, parts())))
 
 
-@dataclass(frozen=True, eq=False)
-class _Order:
-    """Columns that are sorted once, to be ranked in every draw."""
+def _dot(x: Floats, y: Floats) -> Floats:
+    """For each column, the sum of products."""
+    found: Floats = np.einsum("rd,rd->d", x, y)
+    return found
 
-    places: tuple[Ints, ...]
-    """For each column, the place of each row's value among its different values."""
+
+class _Order(NamedTuple):
+    """A column that is sorted once, to be ranked in every half."""
+
+    order: Ints
+    starts: Ints
+    """Where each different value begins in this order."""
+    value: Ints
+    """The place of each row's value among the different ones."""
 
     @classmethod
-    def of(cls, columns: Floats) -> "_Order":
-        return cls(tuple(np.unique(column, return_inverse=True)[1] for column in columns.T))
+    def of(cls, column: Floats) -> "_Order":
+        order = np.argsort(column, kind="stable")
+        begins = begins_run(column[order]) if len(order) else np.empty(0, bool)
+        value = np.empty(len(column), np.int64)
+        value[order] = np.cumsum(begins) - 1
+        return cls(order, np.flatnonzero(begins), value)
 
-    def ranks(self, weights: Floats) -> Floats:
-        """About their mean, from -1/2 to 1/2, when each row counts as often as its weight says.
-
-        For weights of (draws, rows): (draws, columns, rows).
-        """
-        draws, rows = weights.shape
-        total = np.maximum(weights.sum(axis=1, keepdims=True), 1)
-        found = np.empty((draws, len(self.places), rows))
-        for column, places in enumerate(self.places):
-            kinds = int(places.max(initial=-1)) + 1
-            at = places + kinds * np.arange(draws)[:, None]
-            of_value = np.bincount(at.ravel(), weights.ravel(), draws * kinds).reshape(draws, kinds)
-            middle = (np.cumsum(of_value, axis=1) - of_value / 2) / total - 0.5
-            np.take(middle, at, out=found[:, column])
-        return found
+    def ranks(self, inside: Floats) -> Floats:
+        """The ranks about their mean of those inside, and 0 for the others, (rows, halves)."""
+        if not len(self.order):
+            return inside
+        of_value = inside[self.order]
+        if len(self.starts) < len(self.order):
+            of_value = np.add.reduceat(of_value, self.starts, axis=0)
+        middles = np.cumsum(of_value, axis=0)
+        total = middles[-1] / 2
+        middles -= of_value / 2
+        middles -= total
+        ranks = middles[self.value]
+        ranks *= inside
+        return ranks
 
 
 def _pair_agreement(sides: Sides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
-    """Kendall's tau-b, or pairwise accuracy: counts of pairs of replies, added up by pairs of clusters.
-
-    A cluster that is drawn twice is tied with itself, as its copies would be.
-    """
+    """Kendall's tau-b, or pairwise accuracy: counts of pairs of replies, added up by pairs of clusters."""
     pairs = _PairSums.of(clusters)
     weights = pairs.weights(draws)
     x, y = (list(side.T) for side in sides)
     untied_x = [pairs.drawn(weights, column, None) for column in x]
     untied_y = [pairs.drawn(weights, column, None) for column in y]
-    found = np.empty((draws.times, len(x), len(y)))
+    found = np.empty((len(weights), len(x), len(y)))
     for i, j in np.ndindex(len(x), len(y)):
         agreeing = pairs.drawn(weights, x[i], y[j])
         untied = untied_y[j] if accuracy else np.sqrt(untied_x[i] * untied_y[j])
@@ -235,12 +276,12 @@ class _PairSums(NamedTuple):
         return cls(order, starts, fewer, block[order][starts])
 
     def weights(self, draws: Draws) -> Floats:
-        """How often each block that has rows is drawn: (draws, blocks)."""
+        """Which blocks that have rows are in each half: (halves, blocks)."""
         parts = [weights[:, self.merged] for weights in self.clusters.weights(draws)]
         return np.concatenate(parts)
 
     def drawn(self, weights: Floats, x: Floats, y: Floats | None) -> Floats:
-        """In each draw: pairs in the same order less those in the other; or, of one column, untied pairs."""
+        """In each half: pairs in the same order less those in the other; or, of one column, untied pairs."""
         sums = self._sums(x[self.order], None if y is None else y[self.order])
         found: Floats = np.einsum("db,db->d", weights @ sums, weights)
         return found
