@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import dialoscope as ds
@@ -182,6 +183,9 @@ def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs, swapped):
 def test_a_small_model_comes_to_think_as_its_teacher_does(pairs, talks, encoders, tmp_path):
     teacher = tmp_path / "teacher"
     save_classifier("bert", teacher, id2label=dict(enumerate(LABELS)))
+    weights = load_file(teacher / "model.safetensors")
+    weights["classifier.bias"] = torch.tensor([0.0, 0.0, 3.0])  # a verdict that nobody comes to by accident
+    save_file(weights, teacher / "model.safetensors", {"format": "pt"})
     told = {"model": str(encoders("mpnet")), "max_tokens": 50, "device": "cpu", "batch": 8, "rank": 4}
     found = ds.train_nli(
         f"{pairs}:validation=0.3",
@@ -199,7 +203,7 @@ def test_a_small_model_comes_to_think_as_its_teacher_does(pairs, talks, encoders
         )
         for name, one in (("taught", found), ("plain", plain))
     }
-    assert off["taught"] < off["plain"]
+    assert off["taught"] < off["plain"] / 2
     assert json.loads((found.folder / "spec.json").read_text())["data"]["files"][-1] == "talks.jsonl"
 
 
