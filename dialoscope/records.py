@@ -18,6 +18,8 @@ class Example:
     """What replies of a system to variants of one query have in common; empty for a reply on its own."""
     speakers: tuple[str, ...] = ()
     """Who said each turn of the context, and last who gives the reply; empty where the data name nobody."""
+    dialogue: str = ""
+    """The dialogue that it was taken from; replies of one are not independent, and are resampled together."""
 
     @property
     def has_context(self) -> bool:
@@ -90,6 +92,7 @@ class Dialogue:
                 said[:place],
                 turn.references,
                 speakers=speakers[: place + 1],
+                dialogue=self.id,
             )
             for place, turn in enumerate(self.turns)
             if speaker in (None, turn.speaker)

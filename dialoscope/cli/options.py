@@ -69,6 +69,10 @@ Halves = Annotated[
     int,
     typer.Option("--draws", min=100, max=1_000_000, help="Number of random halves of the contexts."),
 ]
+Mean = Annotated[
+    str,
+    typer.Option(metavar="replies|contexts", help="What means are over; contexts then count alike."),
+]
 Significance = Annotated[
     bool, typer.Option("--significance", help="Test each system against the best one of the metric.")
 ]

@@ -20,6 +20,7 @@ from dialoscope.cli.options import (
     Format,
     Licence,
     Map,
+    Mean,
     OnError,
     RepliesOf,
     Scale,
@@ -96,6 +97,7 @@ def score(
     seed: Seed = 0,
     workers: Workers = 1,
     confidence: Confidence = 0.95,
+    mean: Mean = "replies",
     draws: Draws = 1000,
     significance: Significance = False,
     trust: WithTrust = False,
@@ -141,6 +143,7 @@ def score(
         draws=draws,
         significance=significance,
         trust=dialoscope.trust() if trust else None,
+        mean=mean,
     )
     screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
     if output is not None:  # last, so that a disk that fails does not take the table with it

@@ -11,6 +11,7 @@ from dialoscope.cli.options import (
     AsMarkdown,
     Confidence,
     Draws,
+    Mean,
     Run,
     Signatures,
     Significance,
@@ -33,6 +34,7 @@ Explain = Annotated[
 def show(
     run: Run,
     confidence: Confidence = 0.95,
+    mean: Mean = "replies",
     draws: Draws = 1000,
     significance: Significance = False,
     trust: WithTrust = False,
@@ -51,7 +53,9 @@ def show(
         _show_reasons(result, explain, form)
         return
     known = dialoscope.trust() if trust else None
-    table = result.table(confidence=confidence, draws=draws, significance=significance, trust=known)
+    table = result.table(
+        confidence=confidence, draws=draws, significance=significance, trust=known, mean=mean
+    )
     screen.warn(result.provenance.notices())
     screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
 

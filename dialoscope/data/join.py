@@ -84,7 +84,7 @@ class SystemReplies:
             if isinstance(reply, BadRow):
                 yield count, reply
             elif item is not None:
-                yield count, Row.of(self._example(item, reply))
+                yield count, Row(self._example(item, reply))
         if count != len(items):
             raise DataError(
                 f"{self.source.name} has {counted(count, 'line')}, but there are "
@@ -120,7 +120,7 @@ class SystemReplies:
         if item is None:
             raise BadRow(f"a reply to {name!r}, which is the id of no item; leave it out, or add the item")
         example = self._example(item, self.layout.response(cells))
-        return Row.of(example, self.layout.ratings(cells, name, example.system))
+        return Row(example, self.layout.ratings(cells, name, example.system))
 
     def _example(self, item: Item, reply: str) -> Example:
         system, group = self.layout.system, item.group

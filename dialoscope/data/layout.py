@@ -17,13 +17,11 @@ class Row(NamedTuple):
 
     example: Example
     ratings: tuple[Rating, ...] = ()
-    dialogue: str | None = None
-    """What the reply hangs together with: the dialogue it was taken from, or the group it is one of."""
 
-    @classmethod
-    def of(cls, example: Example, ratings: tuple[Rating, ...] = ()) -> "Row":
-        """A reply that stands in a row of its own."""
-        return cls(example, ratings, example.group or None)
+    @property
+    def unit(self) -> str | None:
+        """What the reply is resampled with: its dialogue, or the group that it is one of."""
+        return self.example.dialogue or self.example.group or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Layout:
         speakers = self.speakers(cells, context)
         response, group = self.response(cells), self.group(cells)
         example = Example(name, system, response, context, references, group, speakers)
-        return (Row.of(example, self.ratings(cells, name, system)),)
+        return (Row(example, self.ratings(cells, name, system)),)
 
     def name(self, cells: Cells, number: int) -> str:
         """The id."""
@@ -102,7 +100,7 @@ class Layout:
         _refuse(cells, (names.ratings, names.references, names.context, names.group), "a whole dialogue")
         name, system = self.name(cells, number), self._system(cells)
         examples = self.dialogue(cells, name, system, self.speaker)
-        return [Row(example, dialogue=name) for example in examples]
+        return list(map(Row, examples))
 
     def _group_rows(self, cells: Cells, number: int) -> Sequence[Row]:
         """One reply for each query; what people said of the group stands with its first reply."""
@@ -120,7 +118,7 @@ class Layout:
             for place, (query, response) in enumerate(zip(queries, responses, strict=True), 1)
         ]
         ratings = self.ratings(cells, examples[0].id, system)
-        return [Row.of(one, () if place else ratings) for place, one in enumerate(examples)]
+        return [Row(one, () if place else ratings) for place, one in enumerate(examples)]
 
 
 def _refuse(cells: Cells, columns: Sequence[str], of: str) -> None:

@@ -106,7 +106,7 @@ class Replies:
         for rating in _checked_ratings(ratings):
             by_reply[rating.id, rating.system].append(rating)
         rows = tuple(
-            Row.of(example, tuple(by_reply.pop((example.id, example.system), ()))) for example in examples
+            Row(example, tuple(by_reply.pop((example.id, example.system), ()))) for example in examples
         )
         _check_held(rows, by_reply)
         return HeldReplies(rows)
@@ -315,6 +315,7 @@ def _check_example(example: Example) -> None:
         if not isinstance(texts, tuple):
             raise BadRow(f"`{name}` is {kind(texts)} where a tuple of texts is due")
     read_text(example.group, "`group`")
+    read_text(example.dialogue, "`dialogue`")
     _check_speakers(example)
     texts = (example.id, example.system, example.response, *example.context, *example.references)
     if (

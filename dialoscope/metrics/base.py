@@ -38,6 +38,9 @@ from dialoscope.text.tokenizer import VERSIONS as TOKENIZER_VERSIONS
 T = TypeVar("T", bound=Tally)
 
 
+Amount = Literal["words", "replies"]
+
+
 class Bounds(NamedTuple):
     """The smallest and the largest value a metric can have."""
 
@@ -119,6 +122,15 @@ class Metric(ABC, Generic[T]):
     def companions(self) -> "tuple[Metric[T], ...]":
         """Metrics that are scored with it unasked, because its number should not be read alone."""
         return ()
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """What there must be equally much of where systems are compared; nothing for a mean of some kind."""
+        return None
+
+    def amount(self, tally: T) -> int:
+        """The number of words, or of replies, that the number depends on."""
+        return len(tally)
 
     def beside(self, tally: T) -> Mapping[str, float]:
         """What a reader must see next to the number, such as how many points it was made from."""
@@ -303,6 +315,11 @@ class PoolMetric(Metric[T]):
 
     most_blocks: ClassVar[int] = 50
     """How many blocks are left out in turn for an interval; fewer where it takes long."""
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """Most of these grow, or fall, with every reply that is added."""
+        return "replies"
 
     @abstractmethod
     def scores_without(self, tally: T, blocks: Ints) -> Floats:

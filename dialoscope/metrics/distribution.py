@@ -90,6 +90,10 @@ class DistributionMetric(PoolMetric[Points]):
         scaled: Floats = found.mean() + (found - found.mean()) * math.sqrt(len(crowd.points) / crowd.count)
         return scaled
 
+    def amount(self, tally: Points) -> int:
+        """The points of replies."""
+        return tally.generated.count
+
     def score_each(self, tally: Points) -> Floats:
         """A reply alone has no distribution."""
         return np.full(len(tally), math.nan)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.errors import MetricError
-from dialoscope.metrics.base import AdditiveMetric, Bounds, ratio
+from dialoscope.metrics.base import AdditiveMetric, Amount, Bounds, ratio
 from dialoscope.metrics.grams import check_n, counts_in_each
 from dialoscope.tally import Floats, Ints, Tokens, ranges
 from dialoscope.text import Batch, Tokenizer
@@ -84,6 +84,15 @@ class Diversity(AdditiveMetric[Tokens]):
     def defined(self, tally: Tokens) -> NDArray[np.bool_]:
         """Those in a group of at least two replies, of which one is long enough."""
         return ~np.isnan(self.score_each(tally))
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """A group of more replies has more n-grams to vary."""
+        return "replies"
+
+    def amount(self, tally: Tokens) -> int:
+        """The replies that are in groups."""
+        return int(np.count_nonzero(tally.lengths))
 
     def rows(self, tally: Tokens) -> Floats:
         """The value of each group and a 1, once for the group: with the first of its replies."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.errors import MetricError
-from dialoscope.metrics.base import PoolMetric
+from dialoscope.metrics.base import Amount, PoolMetric
 from dialoscope.tally import Floats, Ints, Tokens
 from dialoscope.text import Batch, Tokenizer
 from dialoscope.text.tokens import hashed_grams, reply_words
@@ -69,6 +69,15 @@ class GramMetric(PoolMetric[Tokens]):
     def measure(self, batch: Batch) -> Tokens:
         """The words of each reply."""
         return reply_words(batch, Tokenizer(self.tokenizer))
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """The more words, the fewer of their n-grams are new, and the more different ones there are."""
+        return "words"
+
+    def amount(self, tally: Tokens) -> int:
+        """All words that were said."""
+        return len(tally.ids)
 
     @abstractmethod
     def score_some(self, tally: Tokens) -> Floats:

@@ -16,7 +16,7 @@ class RealReply(NamedTuple):
     references: tuple[str, ...]
     """What a copy of it, intact or not, is compared with."""
     id: str
-    dialogue: str | None = None
+    dialogue: str = ""
     group: str = ""
     speakers: tuple[str, ...] = ()
 
@@ -83,7 +83,7 @@ def _reply(row: Row, *, others: bool, prefixed: bool) -> RealReply:
     example = row.example
     said = example.references or (example.response,)
     whose = f"{example.system}:" if prefixed else ""
-    dialogue = None if row.dialogue is None else whose + row.dialogue
+    dialogue = "" if row.unit is None else whose + row.unit
     references = said[1:] if others else said[:1]
     name, group = whose + example.id, example.group
     return RealReply(example.context, said[0], references, name, dialogue, group, example.speakers)

@@ -50,9 +50,16 @@ class Perturbed:
             for reply, text in zip(self.real.replies, self.texts(*systems[system]), strict=True):
                 log.rows += 1
                 example = Example(
-                    reply.id, system, text, reply.context, reply.references, reply.group, reply.speakers
+                    reply.id,
+                    system,
+                    text,
+                    reply.context,
+                    reply.references,
+                    reply.group,
+                    reply.speakers,
+                    reply.dialogue,
                 )
-                yield Row(example, dialogue=reply.dialogue)
+                yield Row(example)
 
     def texts(self, perturbation: str, ratio: float) -> list[str]:
         """The replies, so many of them perturbed so."""

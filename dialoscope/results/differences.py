@@ -27,7 +27,7 @@ from dialoscope.results.resampling import (
     jackknife_p,
     studentised_bounds,
 )
-from dialoscope.results.uncertainty import Side, most_blocks
+from dialoscope.results.uncertainty import Side, equally_many, most_blocks, summed_score
 from dialoscope.tally import Floats, Ints
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class Measure:
     each: Callable[[Side], Floats] | None
     """The value of each reply; nothing where a system's number is not made from these."""
     made: Summed | Pooled
+    depends_on: str | None = None
+    """Of what there must be equally much: words or replies."""
+    amount: Callable[[Side], int] = lambda side: len(side.rows)
+    """The number of these."""
 
 
 def measures(result: "Result") -> tuple[Measure, ...]:
@@ -85,15 +89,17 @@ def of_metric(one: Metric[Any], name: str) -> Measure:
         name,
         one.signature,
         one.higher_is_better,
-        score=lambda side: one.score(side.tally(one)),
+        score=lambda side: side.score(one),
         each=each if isinstance(one, AdditiveMetric) and one.of_replies else None,
         made=_made(one),
+        depends_on=one.depends_on,
+        amount=lambda side: one.amount(side.tally(one)),
     )
 
 
 def _made(one: Metric[Any]) -> Summed | Pooled:
     if isinstance(one, AdditiveMetric):
-        return Summed(lambda side: one.rows(side.tally(one)), one.finish)
+        return Summed(lambda side: side.sums(one), one.finish)
     assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
     return Pooled(
         lambda side, blocks: one.scores_without(side.tally(one), blocks),
@@ -107,21 +113,16 @@ def _rated(aspect: str, result: "Result") -> Measure:
 
     def rows(side: Side) -> Floats:
         values = means[side.rows]
-        return np.stack([np.nan_to_num(values), np.isfinite(values).astype(float)], axis=1)
+        return side.weighed(np.stack([np.nan_to_num(values), np.isfinite(values).astype(float)], axis=1))
 
     def finish(sums: Floats) -> Floats:
         return ratio(sums[:, 0], sums[:, 1])
-
-    def score(side: Side) -> float:
-        values = means[side.rows]
-        known = values[np.isfinite(values)].tolist()
-        return math.fsum(known) / len(known) if known else math.nan
 
     return Measure(
         f"{RATED}{aspect}",
         "the mean of what raters gave a reply",
         True,
-        score=score,
+        score=lambda side: summed_score(rows(side), finish),
         each=lambda side: means[side.rows],
         made=Summed(rows, finish),
     )
@@ -157,6 +158,8 @@ class Difference:
     left_out: LeftOut
     effect: Effect | None
     """Nothing where the numbers of systems are not made from those of replies."""
+    chosen: bool = False
+    """Whether it is of as many replies to each context of both systems, for one had more than the other."""
 
     @property
     def value(self) -> float:
@@ -210,10 +213,15 @@ class Both(NamedTuple):
             first.answered_by(second), second.answered_by(first), np.intersect1d(first.items, second.items)
         )
 
-    def blocks(self, most: int, seed: int) -> "list[Ints]":
-        """The block of each reply, of the first system and of the second."""
-        blocks = blocks_of(np.concatenate([self.first.items, self.second.items]), most, seed)
-        return np.split(blocks, [len(self.first.rows)])
+    def item_blocks(self, most: int, seed: int) -> Ints:
+        """The block of each item."""
+        return blocks_of(self.items, most, seed)
+
+    def choices(self, one: Measure, seed: int) -> "list[Both]":
+        """As they are, or with equally many replies to each item where a measure depends on their number."""
+        if one.depends_on is None or not len(self.items):
+            return [self]
+        return [Both(a, b, self.items) for a, b in equally_many([self.first, self.second], seed)]
 
 
 def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
@@ -225,21 +233,39 @@ def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[D
 
 def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
     """The same random halves of the contexts serve all measures."""
-    blocks = both.blocks(MOST_BLOCKS, draws.seed)
     count = min(len(both.items), MOST_BLOCKS)
-    pairs = [_sums(one.made, both, blocks, count) for one in measures if isinstance(one.made, Summed)]
+    choices = [both.choices(one, draws.seed) for one in measures]
+    pairs = [_sums(one.made, some, count, draws.seed) for one, some in zip(measures, choices, strict=True)]
     halved = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
     left_out = [LeftOut(*pair.left_out()) if count > 1 else _NOTHING_LEFT_OUT for pair in pairs]
     return [
-        Difference(one.score(both.first), one.score(both.second), second - first, left, _effect(one, both))
-        for one, (first, second), left in zip(measures, halved, left_out, strict=True)
+        Difference(*_scores(one, some), second - first, left, _effect(one, both), len(some) > 1)
+        for one, some, (first, second), left in zip(measures, choices, halved, left_out, strict=True)
     ]
 
 
-def _sums(made: Summed, both: Both, blocks: Sequence[Ints], count: int) -> PairedSums:
+def _scores(one: Measure, choices: "Sequence[Both]") -> tuple[float, float]:
+    """Of both systems, the mean over choices of replies."""
     first, second = (
-        _ordered_sums(made.rows(side), part, count)
-        for side, part in zip((both.first, both.second), blocks, strict=True)
+        math.fsum(one.score(getattr(both, side)) for both in choices) / len(choices)
+        for side in ("first", "second")
+    )
+    return first, second
+
+
+def _sums(made: Summed | Pooled, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
+    assert isinstance(made, Summed)  # noqa: S101 - the other kind has no sums
+    blocks = choices[0].item_blocks(MOST_BLOCKS, seed)
+    first, second = (
+        np.mean(
+            [
+                _ordered_sums(made.rows(side), blocks[np.searchsorted(both.items, side.items)], count)
+                for both in choices
+                for side in [getattr(both, which)]
+            ],
+            axis=0,
+        )
+        for which in ("first", "second")
     )
     return PairedSums(first, second, made.finish)
 
@@ -253,21 +279,19 @@ def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
 def _of_pool(one: Measure, both: Both, seed: int) -> Difference:
     """A paired jackknife: drawing with replacement would repeat replies."""
     assert isinstance(one.made, Pooled)  # noqa: S101 - the other kind has sums
-    return Difference(
-        one.score(both.first),
-        one.score(both.second),
-        None,
-        _left_out(one.made, both, seed),
-        _effect(one, both),
-    )
+    choices = both.choices(one, seed)
+    found = [_left_out(one.made, some, seed) for some in choices]
+    left_out = LeftOut(*(np.mean(side, axis=0) for side in zip(*found, strict=True)))
+    return Difference(*_scores(one, choices), None, left_out, _effect(one, both), len(choices) > 1)
 
 
 def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
     """Nothing where there is but one block."""
     if len(both.items) < 2:
         return _NOTHING_LEFT_OUT
-    blocks = both.blocks(made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
-    return LeftOut(*map(made.without, (both.first, both.second), blocks))
+    blocks = both.item_blocks(made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
+    sides = ((side, blocks[np.searchsorted(both.items, side.items)]) for side in (both.first, both.second))
+    return LeftOut(*(made.without(side, of) for side, of in sides))
 
 
 _NOTHING_LEFT_OUT = LeftOut(np.empty(0), np.empty(0))

@@ -55,6 +55,11 @@ class ReplyIndex:
         keys = list(zip(self.ids, names, strict=True))
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
+    @cached_property
+    def place_by_name(self) -> Ints:
+        """The place of each reply in that order."""
+        return np.argsort(self.rows_by_name())
+
     def system_by_name(self) -> Ints:
         """The place of each reply's system among their names in the order of the alphabet."""
         return np.argsort(np.argsort(np.array(self.systems, dtype=object)))[self.system]
@@ -129,7 +134,7 @@ class Result:
         where the metric is undefined.
         """
         check_chance(CONFIDENCE, draws)
-        return self._comparison(self.named(of), system, other, draws).p
+        return self._comparison(self.named(of), self._side(system), self._side(other), draws).p
 
     def table(
         self,
@@ -138,19 +143,23 @@ class Result:
         draws: int = DRAWS,
         significance: bool = False,
         trust: "Trusting | None" = None,
+        mean: str = uncertainty.MEANS[0],
     ) -> Table:
         """Systems × metrics with intervals.
 
         On request with the significance of the distance to the best, and with what is known of how each
-        metric goes with people (`trust=dialoscope.trust()`).
+        metric goes with people (`trust=dialoscope.trust()`). Means are over "replies", or over "contexts",
+        which then count alike however many replies they have.
         """
         check_chance(confidence, draws)
-        intervals = self._intervals(confidence, draws)
-        rows = [self._row(one, intervals, draws if significance else None) for one in self.metrics]
+        sides = {system: self._side(system, mean) for system in self.systems}
+        intervals = self._intervals(confidence, draws, mean)
+        rows = [self._row(one, sides, intervals, draws if significance else None) for one in self.metrics]
         if trust is not None:
             rows = [_trusted(row, trust.of(one)) for one, row in zip(self.metrics, rows, strict=True)]
         cells = tuple(cell for row in rows for cell in row)
-        return Table(cells, self.systems, tuple(map(self.label, self.metrics)), confidence)
+        labels = tuple(map(self.label, self.metrics))
+        return Table(cells, self.systems, labels, confidence, mean if self._is_uneven else "")
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -257,34 +266,54 @@ class Result:
     def _labels(self) -> Mapping[Metric[Any], str]:
         return labels(self.metrics)
 
-    def _intervals(self, confidence: float, draws: int) -> Intervals:
-        if (confidence, draws) not in self._made:
+    def _intervals(self, confidence: float, draws: int, mean: str) -> Intervals:
+        how = confidence, draws, mean
+        if how not in self._made:
             chance = Draws(draws, self.provenance.seed)
-            self._made[confidence, draws] = {
-                system: uncertainty.intervals(self._side(system), self.metrics, chance, confidence)
+            self._made[how] = {
+                system: uncertainty.intervals(self._side(system, mean), self.metrics, chance, confidence)
                 for system in self.systems
             }
-        return self._made[confidence, draws]
+        return self._made[how]
 
-    def _comparison(self, one: Metric[Any], system: str, other: str, draws: int) -> "_Comparison":
-        both = Both.of(self._side(system), self._side(other))
+    def _comparison(
+        self, one: Metric[Any], side: uncertainty.Side, other: uncertainty.Side, draws: int
+    ) -> "_Comparison":
+        both = Both.of(side, other)
         chance = Draws(draws, self.provenance.seed)
         (found,) = differences([of_metric(one, self.label(one))], both, chance)
         return _Comparison(found.p, len(both.items))
 
-    def _side(self, system: str) -> uncertainty.Side:
-        return uncertainty.Side.of(self, system)
+    def _side(self, system: str, mean: str = uncertainty.MEANS[0]) -> uncertainty.Side:
+        return uncertainty.Side.of(self, system, mean)
 
-    def _row(self, one: Metric[Any], intervals: Intervals, draws: int | None) -> list[Cell]:
+    @property
+    def _is_uneven(self) -> bool:
+        """Whether some context has more replies of a system than another."""
+        pairs = np.stack([self.replies.system, self.replies.item], axis=1)
+        counts = np.unique(pairs, axis=0, return_counts=True)[1]
+        return len(counts) > 0 and bool(counts.min() < counts.max())
+
+    def _row(
+        self,
+        one: Metric[Any],
+        sides: Mapping[str, uncertainty.Side],
+        intervals: Intervals,
+        draws: int | None,
+    ) -> list[Cell]:
         """The cells of a metric, tested against the best if a number of draws says how."""
-        found = {system: _Found.of(one, self._side(system).tally(one)) for system in self.systems}
+        found = {system: _Found.of(one, side) for system, side in sides.items()}
         scores = {system: each.value for system, each in found.items()}
         best = best_of(scores, one.higher_is_better)
         undefined = np.isnan(self.values(one)) if one.of_replies else np.zeros(len(self.replies), bool)
         cells = []
         for system, value in scores.items():
             tested = draws is not None and best is not None and value != scores[best]
-            comparison = self._comparison(one, system, str(best), max(draws or 0, HALVES)) if tested else None
+            comparison = (
+                self._comparison(one, sides[system], sides[str(best)], max(draws or 0, HALVES))
+                if tested
+                else None
+            )
             rows = self.rows(system)
             cells.append(
                 Cell(
@@ -301,6 +330,8 @@ class Result:
                     compared=comparison.items if comparison else None,
                     signature=one.signature,
                     beside=found[system].beside,
+                    depends_on=one.depends_on or "",
+                    amount=found[system].amount,
                     caution=found[system].caution or self._alone(one),
                 )
             )
@@ -343,10 +374,12 @@ class _Found(NamedTuple):
     value: float
     beside: Mapping[str, float]
     caution: str
+    amount: int
 
     @classmethod
-    def of(cls, one: Metric[Any], tally: Tally) -> "_Found":
-        return cls(one.score(tally), one.beside(tally), one.caution(tally))
+    def of(cls, one: Metric[Any], side: uncertainty.Side) -> "_Found":
+        tally = side.tally(one)
+        return cls(side.score(one), one.beside(tally), one.caution(tally), one.amount(tally))
 
 
 def check_chance(confidence: float, draws: int) -> None:

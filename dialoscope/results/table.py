@@ -11,6 +11,18 @@ from dialoscope.printable import cell_in_markdown, printable
 from dialoscope.results.report import gathered
 from dialoscope.results.written import as_csv, as_json
 
+_MEANS = {
+    "replies": "Means are over replies: contexts with more replies count more (--mean contexts: alike).",
+    "contexts": "Means are over contexts: each counts alike, however many replies it has.",
+}
+UNEQUAL = 1.1
+"""Amounts of which one is so many times another are unequal."""
+
+
+def differ(*amounts: int) -> bool:
+    """Whether some systems say so much more than others that metrics which depend on that differ by it."""
+    return max(amounts) > UNEQUAL * min(amounts)
+
 
 class Bold(str):
     """A cell that Markdown shows in bold."""
@@ -56,6 +68,10 @@ class Cell:
     signature: str
     beside: Mapping[str, float] = field(default_factory=dict)
     """What must be seen next to the value: from how many points it is, how much it varies by chance."""
+    depends_on: str = ""
+    """What the metric needs equally much of: words or replies; nothing where it is a mean of some kind."""
+    amount: int = 0
+    """The number of these."""
     caution: str = ""
     """Why the value should not be taken at its word."""
     trust: Mapping[str, float] = field(default_factory=dict)
@@ -64,7 +80,7 @@ class Cell:
     """The same in words, or why it is not known."""
 
 
-_OPTIONAL = ("p", "compared", "beside", "caution", "trust", "trust_told")
+_OPTIONAL = ("p", "compared", "beside", "depends_on", "amount", "caution", "trust", "trust_told")
 """What is left out where no cell has it."""
 
 
@@ -76,6 +92,8 @@ class Table:
     systems: tuple[str, ...]
     metrics: tuple[str, ...]
     confidence: float
+    mean: str = ""
+    """What means are over, replies or contexts; nothing where that is the same."""
 
     def cell(self, system: str, metric: str) -> Cell:
         """What the metric says of the system."""
@@ -133,9 +151,15 @@ class Table:
         """What a reader must know to read the table."""
         best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
         notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
+        if self.mean:
+            notes.append(_MEANS[self.mean])
+        flat = [cell for cell in self.cells if math.isnan(cell.low) and not math.isnan(cell.value)]
+        if any(cell.items > 1 and not cell.caution for cell in flat):
+            notes.append("No interval: the value is the same for all contexts, or known of too few.")
         undefined = [cell for cell in self.cells if cell.undefined]
         notes += [*filter(None, map(self._beside, self.metrics)), *self._trust_notes()]
         notes += dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution)
+        notes += self._unequal()
         notes += [
             f"{printable(cell.metric)} is undefined for {cell.undefined} of {cell.replies} replies "
             f"of {printable(cell.system)}."
@@ -147,6 +171,20 @@ class Table:
             notes.append("p: paired test against the best system, not corrected for the number of tests.")
             notes += dict.fromkeys(self._compared_on_part())
         return notes
+
+    def _unequal(self) -> Iterator[str]:
+        """Metrics that depend on how much a system says, where systems say unequally much."""
+        found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+        for metric in self.metrics:
+            cells = [self.cell(system, metric) for system in self.systems]
+            amounts = tuple(cell.amount for cell in cells)
+            if cells[0].depends_on and differ(*amounts):
+                found.setdefault((cells[0].depends_on, amounts), []).append(printable(metric))
+        for (what, amounts), metrics in found.items():
+            each = ", ".join(
+                f"{printable(system)} {amount}" for system, amount in zip(self.systems, amounts, strict=True)
+            )
+            yield f"{', '.join(metrics)} depend{'s' * (len(metrics) == 1)} on the number of {what}: {each}."
 
     def _beside(self, metric: str) -> str:
         """What stands beside the values of a metric, if anything, once for systems that have the same."""

@@ -1,10 +1,14 @@
 """Intervals for the metrics of a run: which kind of resampling suits which kind of metric."""
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dialoscope.errors import DialoscopeError
 from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
 from dialoscope.results.resampling import (
     MOST_BLOCKS,
@@ -17,10 +21,14 @@ from dialoscope.results.resampling import (
     jackknife_interval,
     percentile_interval,
 )
-from dialoscope.tally import Ints, Tally
+from dialoscope.tally import Floats, Ints, Tally
 
 if TYPE_CHECKING:
-    from dialoscope.results.result import Result
+    from dialoscope.results.result import ReplyIndex, Result
+
+
+MEANS = ("replies", "contexts")
+"""What a mean is over: replies, so that a context with more of them counts more, or contexts, all alike."""
 
 
 class Side(NamedTuple):
@@ -32,21 +40,85 @@ class Side(NamedTuple):
     """Which of them are the system's."""
     items: Ints
     """What each of these replies to."""
+    replies: "ReplyIndex"
+    """All replies of the run."""
+    mean: str = MEANS[0]
+    """What means are over."""
 
     @classmethod
-    def of(cls, result: "Result", system: str) -> "Side":
+    def of(cls, result: "Result", system: str, mean: str = MEANS[0]) -> "Side":
         """A system of a run."""
+        if mean not in MEANS:
+            raise DialoscopeError(f"mean is '{mean}'; it must be one of: {', '.join(MEANS)}.")
         rows = result.rows(system)
-        return cls(result.tallies, rows, result.replies.item[rows])
+        return cls(result.tallies, rows, result.replies.item[rows], result.replies, mean)
 
     def tally(self, of: Metric[Any]) -> Any:  # noqa: ANN401 - as the metric has it
         """The statistics that a metric is made from."""
         return self.tallies[of.statistics].take(self.rows)
 
+    def score(self, of: Metric[Any]) -> float:
+        """The value of the system."""
+        if self.mean == MEANS[0] or not isinstance(of, AdditiveMetric) or of.depends_on:
+            return of.score(self.tally(of))
+        return summed_score(self.sums(of), of.finish)
+
+    def sums(self, of: AdditiveMetric[Any]) -> Floats:
+        """What a metric adds up, a row for each reply, weighed."""
+        rows = of.rows(self.tally(of))
+        return rows if of.depends_on else self.weighed(rows)
+
+    def weighed(self, rows: Floats) -> Floats:
+        """Rows of replies, so that replies count alike, or the contexts that they are to."""
+        if self.mean == MEANS[0] or not len(rows):
+            return rows
+        _, item, counts = np.unique(self.items, return_inverse=True, return_counts=True)
+        return rows * (len(rows) / len(counts) / counts[item])[:, None]
+
     def answered_by(self, other: "Side") -> "Side":
         """Only the replies to what the other system replied to as well."""
-        common = np.isin(self.items, other.items)
-        return Side(self.tallies, self.rows[common], self.items[common])
+        return self.some(np.isin(self.items, other.items))
+
+    def some(self, kept: NDArray[Any]) -> "Side":
+        """Only some of the replies."""
+        return self._replace(rows=self.rows[kept], items=self.items[kept])
+
+
+def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
+    """A number from rows that are added up and rounded once, so that their order does not show."""
+    if not len(rows):
+        return math.nan
+    return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
+
+
+SUBSAMPLES = 10
+"""Random choices of equally many replies to each context, over which numbers are averaged."""
+
+
+def equally_many(sides: Sequence[Side], seed: int) -> list[tuple[Side, ...]]:
+    """The sides with as many replies to each context as the side with the fewest, by random choice.
+
+    The sides themselves, once, where they have equally many to begin with.
+    """
+    items = reduce(np.intersect1d, [side.items for side in sides])
+    common = [side.some(np.isin(side.items, items)) for side in sides]
+    counts = np.stack([np.unique(side.items, return_counts=True)[1] for side in common])
+    fewest = counts.min(axis=0, initial=np.iinfo(np.int64).max)
+    if (counts == fewest).all():
+        return [tuple(common)]
+    rng = np.random.default_rng(seed)
+    return [tuple(_chosen(side, fewest, rng) for side in common) for _ in range(SUBSAMPLES)]
+
+
+def _chosen(side: Side, most: Ints, rng: np.random.Generator) -> Side:
+    """So many replies to each item at random, whatever order they came in."""
+    by_name = side.replies.place_by_name[side.rows]
+    key = np.empty(len(by_name))
+    key[np.argsort(by_name)] = rng.random(len(by_name))
+    item = np.unique(side.items, return_inverse=True)[1]
+    order = np.lexsort((key, item))
+    position = np.arange(len(order)) - np.searchsorted(item[order], item[order])
+    return side.some(np.sort(order[position < most[item[order]]]))
 
 
 def intervals(
@@ -69,7 +141,7 @@ def _bootstrap_intervals(
     count = int(blocks.max(initial=-1)) + 1
     if count < 2 or not metrics:
         return dict.fromkeys(metrics, UNKNOWN)
-    sums = [block_sums(one.rows(side.tally(one)), blocks, count) for one in metrics]
+    sums = [block_sums(side.sums(one), blocks, count) for one in metrics]
     drawn = bootstrap_sums(np.concatenate(sums, axis=1), draws)
     parts = np.split(drawn, np.cumsum([part.shape[1] for part in sums])[:-1], axis=1)
     return {

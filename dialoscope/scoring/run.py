@@ -143,7 +143,7 @@ class Collected:
                     [self.systems.setdefault(one.system, len(self.systems)) for one in examples], np.int64
                 )
             )
-            self.by_id.append(hashes([row.dialogue or row.example.id for row in batch]))
+            self.by_id.append(hashes([row.unit or row.example.id for row in batch]))
             self.by_context.append(_by_context(batch, self.by_id[-1]))
             self.needs.check(examples)
             if self.keeps:
@@ -195,7 +195,7 @@ class Collected:
 def _by_context(batch: Sequence[Row], by_id: Ints) -> Ints:
     """A number for what each reply replies to: its context, or what tells its id where there is none."""
     found = by_id.copy()
-    places = [place for place, row in enumerate(batch) if row.example.context and row.dialogue is None]
+    places = [place for place, row in enumerate(batch) if row.example.context and row.unit is None]
     turns = [batch[place].example.context for place in places]
     found[places] = hashes(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
     return found

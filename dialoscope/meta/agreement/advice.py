@@ -61,7 +61,7 @@ class Evidence:
     length: str
     """What length is measured by; empty where it is not known."""
     lengths: tuple[Estimate, ...]
-    """How each metric goes with length."""
+    """How each metric goes with length (Spearman)."""
     without_length: tuple[float, ...]
     """The mean r within each cluster when length is held constant; NaN where there is none."""
     alike: tuple[float, ...]
@@ -244,7 +244,8 @@ def _lengthy(of: Evidence) -> Iterator[Advice]:
     if some:
         numbers = of.named(some, of.lengths)
         sentence = (
-            f"Read {printable(of.length)} beside {of.told(some, of.lengths)}: half or more of it is length."
+            f"Read {printable(of.length)} beside {of.told(some, of.lengths)}: half or more of it is length "
+            "(Spearman's ρ)."
         )
         yield Advice("length", tuple(numbers), sentence, numbers)
 

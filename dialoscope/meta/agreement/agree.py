@@ -16,6 +16,7 @@ from dialoscope.meta.agreement.given import (
     Given,
     People,
     comparable,
+    curves,
     known_elsewhere,
     to_hold,
 )
@@ -29,7 +30,7 @@ from dialoscope.meta.trust.known import FITTED, fitted_here
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
-from dialoscope.results.resampling import Draws
+from dialoscope.results.resampling import Draws, halves_interval
 from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
 from dialoscope.results.scores import Scores
 from dialoscope.tally import Floats, Ints
@@ -106,11 +107,15 @@ def _agreement(
     names = tuple(column.name for column in kept)
     signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
     rated = [people.values] if people.aspect else []
-    whole = _matrix([*(column.values for column in kept), *rated], given.items, settings)
-    plain = View.of(names, signs, whole.take(range(len(kept))), settings.cut)
-    held = names.index(settings.length) if settings.length else None
-    rest = None if held is None else _without(whole.without(held), plain, settings.cut)
-    metrics = tuple(_about(i, given, whole, held) for i in range(len(kept)))
+    curved = curves(kept[names.index(settings.length)].values) if settings.length else []
+    judged = [*(column.values for column in kept), *rated]
+    every = _matrix([*judged, *curved], given.items, settings)
+    held = range(len(judged), len(judged) + len(curved))
+    whole = every.take(range(len(judged)))
+    plain = View.of(names, signs, every.take(range(len(kept))), settings.cut)
+    rest = _without(every.without(*held), plain, settings.cut) if held else None
+    lengths = _lengths(given, curved[0], settings) if curved else [UNKNOWN] * len(kept)
+    metrics = tuple(_about(i, given, whole, lengths[i]) for i in range(len(kept)))
     evidence = _evidence(metrics, plain, rest, whole, settings)
     return Agreement(
         settings,
@@ -162,7 +167,20 @@ def _without(rest: Matrix, plain: View, cut: float) -> View | None:
     return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
 
 
-def _about(i: int, given: Given, whole: Matrix, held: int | None) -> About:
+def _lengths(given: Given, length: Floats, settings: Settings) -> list[Estimate]:
+    """Spearman's coefficient of each metric with length, for which any curve that rises or falls will do."""
+    clusters = Clusters.of(given.items, settings.seed)
+    columns = np.stack([column.values for column in given.columns], axis=1)
+    draws = Draws(settings.draws, settings.seed)
+    halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
+    ends = halves_interval(halves, settings.confidence)
+    values = [measure("spearman", column, length).value for column in columns.T]
+    return [
+        Estimate(value, float(low), float(high)) for value, (low, high) in zip(values, ends.T, strict=True)
+    ]
+
+
+def _about(i: int, given: Given, whole: Matrix, length: Estimate) -> About:
     column = given.columns[i]
     known = column.values[~np.isnan(column.values)]
     return About(
@@ -171,7 +189,7 @@ def _about(i: int, given: Given, whole: Matrix, held: int | None) -> About:
         higher_is_better=column.higher_is_better,
         replies=len(known),
         alike=float(np.unique(known, return_counts=True)[1].max() / len(known)),
-        length=UNKNOWN if held is None else whole.estimate(i, held),
+        length=length,
         people=whole.estimate(i, len(given.columns)) if given.people.aspect else UNKNOWN,
         elsewhere=given.elsewhere.get(column.name, UNKNOWN),
         how=FITTED if column.name in given.fitted else "",

@@ -29,7 +29,7 @@ class About:
     alike: float
     """The share of them that have its commonest value."""
     length: Estimate
-    """How it goes with length, sign kept."""
+    """How it goes with length (Spearman), sign kept."""
     people: Estimate
     """How it goes with people who rated these replies, sign kept."""
     elsewhere: Estimate

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.aspects import standing
-from dialoscope.coefficients import FEWEST, levelled
+from dialoscope.coefficients import FEWEST, levelled, ranks
 from dialoscope.errors import DialoscopeError
 from dialoscope.meta.agreement.agreement import LeftOut
 from dialoscope.meta.agreement.notes import missing
@@ -108,6 +108,21 @@ def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut
         raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
     known = ", ".join(printable(column.name) for column in kept)
     raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
+
+
+def curves(length: Floats) -> list[Floats]:
+    """Functions of length, the length first, whose sums follow any curve that metrics draw against it.
+
+    Its logarithm and inverse, which shares of words are made of, and powers of its rank for all else.
+    """
+    known = length[~np.isnan(length)]
+    rank = np.full(len(length), np.nan)
+    rank[~np.isnan(length)] = 2 * (ranks(known) - 0.5) / len(known) - 1
+    powers = [rank, rank**2, rank**3]
+    if known.min() < 0:
+        return [length, *powers, rank**4, rank**5]
+    some = np.maximum(length, known[known > 0].min(initial=np.inf))
+    return [length, np.log(some), 1 / some, *powers]
 
 
 def _varies(values: Floats) -> bool:

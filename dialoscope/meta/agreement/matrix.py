@@ -9,7 +9,7 @@ from dialoscope.meta.estimate import UNKNOWN, Estimate
 from dialoscope.results.resampling import halves_interval
 from dialoscope.tally import Floats, Ints
 
-_NOTHING_LEFT = 1e-12
+_NOTHING_LEFT = 1e-9
 """A column that shares all but this of its variance with what is held constant is the same thing."""
 
 
@@ -54,16 +54,26 @@ class Matrix:
         both = signs[:, None] * signs
         return replace(self, r=self.r * both, drawn=self.drawn * both)
 
-    def without(self, place: int) -> "Matrix":
-        """With one column held constant; NaN for that column and its like."""
-        return replace(self, r=partial(self.r, place), drawn=partial(self.drawn, place))
+    def without(self, *places: int) -> "Matrix":
+        """With some columns held constant; NaN for these columns and their like."""
+        return replace(self, r=partial(self.r, places), drawn=partial(self.drawn, places))
 
 
-def partial(r: Floats, of: int) -> Floats:
-    """Correlations when one column is held constant, from a matrix of them or a stack of matrices."""
-    with_it = r[..., :, of]
-    rest = 1 - with_it**2
+def partial(r: Floats, of: Sequence[int]) -> Floats:
+    """Correlations when some columns are held constant, from a matrix of them or a stack of matrices."""
+    shared = _shared(r, of)
+    rest = 1 - np.diagonal(shared, axis1=-2, axis2=-1)
     rest = np.sqrt(np.where(rest > _NOTHING_LEFT, rest, np.nan))
-    shared = with_it[..., :, None] * with_it[..., None, :]
     found = (r - shared) / (rest[..., :, None] * rest[..., None, :])
     return np.clip(found, -1, 1)  # columns with different gaps need not fit together
+
+
+def _shared(r: Floats, of: Sequence[int]) -> Floats:
+    """What columns have in common by way of some of them, in units of their standard deviations."""
+    of = list(of)
+    within, across = r[..., of, :][..., of], r[..., of]
+    flat = np.isnan(np.diagonal(within, axis1=-2, axis2=-1))  # such a column explains nothing
+    inverse = np.linalg.pinv(np.nan_to_num(within), rcond=_NOTHING_LEFT, hermitian=True)
+    across = np.where(flat[..., None, :], 0.0, across)
+    found: Floats = across @ inverse @ np.swapaxes(across, -1, -2)
+    return found

@@ -9,6 +9,7 @@ from dialoscope.meta.agreement.agreement import LeftOut, Settings
 from dialoscope.meta.agreement.view import View
 from dialoscope.printable import printable
 from dialoscope.results.report import gathered
+from dialoscope.results.resampling import fewest_blocks
 
 IN_WORDS: Mapping[str, str] = MappingProxyType({"pearson": "Pearson's r", "spearman": "Spearman's ρ"})
 
@@ -19,14 +20,15 @@ def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
     whose = f" of {printable(settings.system)}" if settings.system else ""
     over = f"{IN_WORDS[settings.coefficient]} over {settings.replies} replies{whose} to {contexts}"
     ends = (
-        f"; [low, high]: {100 * settings.confidence:g}% interval from {settings.draws} draws of contexts "
-        f"(seed {settings.seed})."
+        f"; [low, high]: {100 * settings.confidence:g}% interval from {settings.draws} random halves of the "
+        f"contexts (seed {settings.seed})."
     )
+    enough = settings.contexts >= fewest_blocks(settings.confidence)
     notes = [
-        over + (ends if settings.contexts > 1 else ": there is nothing to draw from, hence no intervals."),
+        over + (ends if enough else ", which are too few for intervals."),
         "r: █ 0.8 or more, ▓ 0.6, ▒ 0.4, ░ 0.2, · -0.2, - -0.6, = less; blank: undefined.",
         "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
-        "cluster in each draw; just so: how many draws have this very cluster.",
+        "cluster in each half; just so: how many halves have this very cluster.",
     ]
     turned = [name for name, sign in zip(plain.names, plain.signs, strict=True) if sign < 0]
     if turned:
@@ -36,6 +38,8 @@ def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
         notes.append(f"Pairs of metrics without r: {undefined}. They count as if it were 0; --csv says why.")
     if rest is None:
         notes.append("Length was not held constant.")
+    else:
+        notes.append(f"{printable(settings.length)} held constant: without any curve of it, not only a line.")
     gone = [name for name in plain.names if rest is not None and name not in (*rest.names, settings.length)]
     if gone:
         notes.append(f"With {printable(settings.length)} held constant nothing is left of {_listed(gone)}.")

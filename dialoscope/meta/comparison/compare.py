@@ -18,9 +18,11 @@ from dialoscope.printable import printable
 from dialoscope.records import Rating
 from dialoscope.results import Ratings, Result
 from dialoscope.results.differences import RATED, Both, Measure, differences, measures
+from dialoscope.results.report import gathered
 from dialoscope.results.resampling import HALVES, Draws, fewest_blocks
 from dialoscope.results.result import CONFIDENCE
-from dialoscope.results.uncertainty import Side
+from dialoscope.results.table import differ
+from dialoscope.results.uncertainty import MEANS, SUBSAMPLES, Side, equally_many
 from dialoscope.results.union import union
 
 T = TypeVar("T")
@@ -35,6 +37,7 @@ def compare(
     gates: str | Sequence[str] = (),
     strict: bool = False,
     confidence: float = CONFIDENCE,
+    mean: str = MEANS[0],
     draws: int = HALVES,
     seed: int | None = None,
     ratings: Ratings | Iterable[Rating] | None = None,
@@ -52,6 +55,7 @@ def compare(
         gates: What must hold, such as `bleu-4>=-0.01`: the second system is not worse by more than this.
         strict: Whether a gate stops what is undecided, too.
         confidence: Of intervals, verdicts and gates.
+        mean: What means are over: "replies", or "contexts", which then count alike.
         draws: Number of random halves of the contexts.
         seed: Of the halves; the run's if none is named.
         ratings: What people said of the replies, in place of the ratings in the run.
@@ -78,6 +82,7 @@ def compare(
         gates=tuple((gate, list(chosen).index(_name(whole, gate.metric))) for gate in asked),
         strict=strict,
         confidence=confidence,
+        mean=mean,
         draws=Draws(draws, whole.provenance.seed if seed is None else seed),
         progress=progress or (lambda more: None),
     )
@@ -130,6 +135,7 @@ class _How(NamedTuple):
     """Each with the place of its metric among those that are compared by."""
     strict: bool
     confidence: float
+    mean: str
     draws: Draws
     progress: Callable[[int], None]
 
@@ -143,7 +149,7 @@ def _comparisons(
         raise DialoscopeError(_nothing_shared(run, planned.pairs[0]))
     return Comparisons(
         contrasts=contrasts,
-        orderings=tuple(_orderings(run, contrasts, chosen)) if planned.every_pair else (),
+        orderings=tuple(_orderings(run, contrasts, chosen, how)) if planned.every_pair else (),
         verdicts=tuple(_by_turns([one.verdicts for one in found])),
         confidence=how.confidence,
         strict=how.strict,
@@ -162,14 +168,14 @@ class _Compared(NamedTuple):
 
 def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> _Compared:
     """One pair at a time, so that the draws of the others need not be kept."""
-    both = Both.of(*(Side.of(run, name) for name in pair))
+    both = Both.of(*(Side.of(run, name, how.mean) for name in pair))
     found = differences(chosen, both, how.draws)
     how.progress(1)
     alone = (len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
     contexts = Answered(len(both.items), *alone)
     return _Compared(
         [
-            contrast(pair, measure, one, how.confidence, contexts)
+            contrast(pair, measure, one, how.confidence, contexts, both)
             for measure, one in zip(chosen, found, strict=True)
         ],
         [
@@ -199,12 +205,15 @@ def _nothing_shared(run: Result, pair: Pair) -> str:
 
 
 def _orderings(
-    run: Result, contrasts: Sequence[Contrast], chosen: Mapping[str, Measure]
+    run: Result, contrasts: Sequence[Contrast], chosen: Mapping[str, Measure], how: _How
 ) -> Iterator[Ordering]:
     """The systems by each measure; the difference of a pair is sure where a verdict says so."""
     systems = dict.fromkeys(name for one in contrasts for name in (one.a, one.b))
+    sides = [Side.of(run, system, how.mean) for system in systems]
     for name, measure in chosen.items():
-        values = {system: measure.score(Side.of(run, system)) for system in systems}
+        choices = equally_many(sides, how.draws.seed) if measure.depends_on else [tuple(sides)]
+        found = [math.fsum(map(measure.score, each)) / len(each) for each in zip(*choices, strict=True)]
+        values = dict(zip(systems, found, strict=True))
         defined = {system: value for system, value in values.items() if not math.isnan(value)}
         apart = [(one.a, one.b) for one in contrasts if one.metric == name and one.sure]
         yield ordering(name, defined, apart, measure.higher_is_better)
@@ -213,6 +222,7 @@ def _orderings(
 def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Iterator[str]:
     """What a reader must know of these contexts and tests."""
     yield from _contexts(contrasts)
+    yield from _amounts(contrasts)
     fewest, needed = min(one.contexts for one in contrasts), fewest_blocks(confidence)
     if fewest < needed:
         yield (
@@ -224,6 +234,26 @@ def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Ite
         yield (
             f"{tests} tests are so many that after the correction none can be sure; compare fewer systems or "
             "metrics, or raise --draws."
+        )
+
+
+def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
+    """Where a system says more than the other of what a metric depends on."""
+    chosen = dict.fromkeys(printable(one.metric) for one in contrasts if one.chosen)
+    if chosen:
+        yield (
+            f"{', '.join(chosen)}: at equal numbers of replies to each context, in which the systems differ; "
+            f"means over {SUBSAMPLES} random choices."
+        )
+    unequal = gathered(
+        ((one.depends_on, one.a, one.a_amount, one.b, one.b_amount), printable(one.metric))
+        for one in contrasts
+        if one.depends_on == "words" and not one.chosen and differ(one.a_amount, one.b_amount)
+    )
+    for (_, a, said, b, other), metrics in unequal.items():
+        yield (
+            f"{', '.join(metrics)} depend{'s' * (len(metrics) == 1)} on the number of words: {printable(a)} "
+            f"says {said}, {printable(b)} {other}."
         )
 
 

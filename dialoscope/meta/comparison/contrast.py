@@ -9,7 +9,7 @@ import numpy as np
 
 from dialoscope.meta.comparison.pairs import Pair
 from dialoscope.meta.significance import holm
-from dialoscope.results.differences import SAME, Difference, Effect, Measure
+from dialoscope.results.differences import SAME, Both, Difference, Effect, Measure
 from dialoscope.results.resampling import fewest_blocks
 
 POWER = 0.8
@@ -55,6 +55,13 @@ class Contrast:
     """What B is: better, worse, differs (where neither end is better), unsure, same; – if that is unknown."""
     why: str
     """What keeps it from being known."""
+    depends_on: str | None
+    """What the metric needs equally much of: words or replies; nothing where it is a mean of some kind."""
+    a_amount: int
+    """The number of these."""
+    b_amount: int
+    chosen: bool
+    """Whether as many replies to each context were chosen of both systems."""
     signature: str
 
     @property
@@ -72,7 +79,7 @@ class Answered(NamedTuple):
 
 
 def contrast(
-    pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Answered
+    pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Answered, both: Both
 ) -> Contrast:
     """Before the correction for the number of tests."""
     interval = found.interval(confidence)
@@ -102,6 +109,10 @@ def contrast(
         higher_is_better=measure.higher_is_better,
         verdict="–",
         why=_why(found, pair, contexts.both),
+        depends_on=measure.depends_on,
+        a_amount=measure.amount(both.first),
+        b_amount=measure.amount(both.second),
+        chosen=found.chosen,
         signature=measure.signature,
     )
 

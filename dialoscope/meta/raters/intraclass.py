@@ -263,7 +263,7 @@ class Noise(NamedTuple):
         # Least squares for replies and raters, the replies eliminated; the rank says how many are compared.
         normal = np.diag(given.sum(axis=0)) - given.T @ shares
         covariance = np.asarray(np.linalg.pinv(normal, rcond=1e-9, hermitian=True), float)
-        strict = covariance @ np.bincount(said.rater, apart, raters)
+        strict: Floats = covariance @ np.bincount(said.rater, apart, raters)
         freedom = found.within.freedom - round(float(np.vdot(covariance, normal)))
         left = float(np.square(apart - strict[said.rater] + (shares @ strict)[reply]).sum())
         return cls(Within(left / freedom, freedom), Leaning(np.asarray(shares, float), strict, covariance))

@@ -23,6 +23,9 @@ class Mean(NamedTuple):
     spread: float
     """The standard deviation between studies, beyond what chance explains (tau)."""
     studies: int
+    new_low: float = math.nan
+    """Where a single further study would fall; it takes three to tell."""
+    new_high: float = math.nan
 
 
 def pooled(values: Floats, errors: Floats, confidence: float) -> Mean:
@@ -32,7 +35,8 @@ def pooled(values: Floats, errors: Floats, confidence: float) -> Mean:
     add up to what is expected. The interval is Hartung and Knapp's (2001) with Student's t, never narrower
     than it would be if studies did not differ (Röver et al., 2015, https://doi.org/10.1186/s12874-015-0091-1):
     with this variance, the factor by which the two differ is at most 1, and so is left out.
-    A single study has no such interval.
+    A single study has no such interval. Where a further study would fall is Higgins, Thompson and
+    Spiegelhalter's (2009): Student's t of two degrees less than there are studies.
     """
     if not len(values):
         return Mean(math.nan, math.nan, math.nan, math.nan, 0)
@@ -44,15 +48,20 @@ def pooled(values: Floats, errors: Floats, confidence: float) -> Mean:
     between = _between(values, errors**2)
     weights = 1 / (errors**2 + between)
     mean = float(weights @ values / weights.sum())
-    half = float(stdtrit(len(values) - 1, (1 + confidence) / 2)) / math.sqrt(weights.sum())
-    return Mean(mean, mean - half, mean + half, math.sqrt(between), len(values))
+    error, studies, tail = 1 / math.sqrt(weights.sum()), len(values), (1 + confidence) / 2
+    half = float(stdtrit(studies - 1, tail)) * error
+    further = (
+        float(stdtrit(studies - 2, tail)) * math.hypot(error, math.sqrt(between)) if studies > 2 else math.nan
+    )
+    ends = mean - half, mean + half
+    return Mean(mean, *ends, math.sqrt(between), studies, mean - further, mean + further)
 
 
 def pooled_coefficients(values: Floats, errors: Floats, confidence: float) -> Mean:
     """The same of correlations, of whose Fisher's z the errors are; `spread` stays that of z."""
     found = pooled(fisher(values), errors, confidence)
-    value, low, high = map(math.tanh, found[:3])
-    return found._replace(value=value, low=low, high=high)
+    value, low, high, new_low, new_high = map(math.tanh, (*found[:3], found.new_low, found.new_high))
+    return found._replace(value=value, low=low, high=high, new_low=new_low, new_high=new_high)
 
 
 def _between(values: Floats, variances: Floats) -> float:

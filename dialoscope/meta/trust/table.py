@@ -56,7 +56,7 @@ def grid(trust: "Trust") -> list[list[str]]:
     """Texts with a head row: the mean over corpora, and the coefficient on each."""
     corpora = list(trust.standing())
     places = [str(place) for place in range(1, len(corpora) + 1)]
-    head = ["metric", "better", f"ρ [{100 * trust.made['confidence']:g}%]", "corpora", *places]
+    head = ["metric", "better", f"ρ [{100 * trust.made['confidence']:g}%]", "new corpus", "corpora", *places]
     return [head, *(_row(trust, family, corpora) for family in trust.ranked())]
 
 
@@ -65,7 +65,8 @@ def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[str]:
     mean, on = trust.mean(family), {figure.corpus: figure.spearman for figure in trust.counted(family)}
     cells = [short(on.get(name, math.nan)) for name in corpora]
     mark = " *" if family.how else ""
-    return [printable(family.metric) + mark, better, bracketed(*mean[:3]), str(mean.studies), *cells]
+    further = "–" if math.isnan(mean.new_low) else f"{short(mean.new_low)} to {short(mean.new_high)}"
+    return [printable(family.metric) + mark, better, bracketed(*mean[:3]), further, str(mean.studies), *cells]
 
 
 def notes(trust: "Trust") -> list[str]:
@@ -81,7 +82,8 @@ def notes(trust: "Trust") -> list[str]:
     return [
         f"ρ: Spearman's correlation of replies' values with mean ratings ({aspect}), over corpora (random "
         "effects, Hartung and Knapp's interval) and on each. Signs are kept: where less is better, ρ should "
-        "be below 0.",
+        "be below 0. [low, high] holds the mean over corpora; new corpus: where ρ on a single further one "
+        "would fall.",
         f"Corpora, and what stands for {aspect}: {'; '.join(numbered) or 'none'}."
         + (f" Without such ratings: {', '.join(others)}." if others else ""),
         *_gaps(trust, list(wanted)),
