@@ -8,6 +8,7 @@ from dialoscope.results.resampling import fewest_blocks
 from dialoscope.tally import Floats
 
 FEW_HALVES = "too many random halves of the contexts have no value"
+ALIKE = "it is the same in every half of the contexts, and has no interval"
 
 
 class Estimate(NamedTuple):
@@ -32,7 +33,8 @@ class Estimate(NamedTuple):
             few = "a single context has" if contexts == 1 else f"{contexts} contexts have"
             return cls(found.value, n=found.n, why=f"{few} no interval; {fewest} are needed")
         low, high = map(float, ends)
-        return cls(found.value, low, high, found.n, lost if math.isnan(low) else "")
+        why = "" if not math.isnan(low) else ALIKE if abs(found.value) == 1 else lost
+        return cls(found.value, low, high, found.n, why)
 
     @classmethod
     def undefined(cls, why: str, n: int = 0) -> "Estimate":

@@ -108,6 +108,9 @@ def narrowed(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
     return found
 
 
+ALIKE = "no interval, for it is the same in every half of the contexts"
+
+
 def no_interval(undefined: float, contexts: int, confidence: float) -> str:
     """Why there is no interval, where such a share of the halves is undefined; empty where there is one."""
     fewest = fewest_blocks(confidence)

@@ -146,12 +146,13 @@ def fewest_blocks(confidence: float) -> int:
     return next(blocks for blocks in range(2, 70) if _rank_of_end(2**blocks - 1, confidence) > 0)
 
 
-def halves_interval(values: Floats, confidence: float) -> Floats:
+def halves_interval(values: Floats, confidence: float, *, flat: bool = False) -> Floats:
     """The ends of the interval, (2, …), from the values in random halves, (halves, …).
 
     If contributions of blocks are as often too high as too low, each gap between the values of two halves is
     as likely as another to hold the true value (Hartigan, 1969, https://doi.org/10.2307/2286069). The
-    interval excludes 0 where `halves_p` is below 1 - confidence, and only there.
+    interval excludes 0 where `halves_p` is below 1 - confidence, and only there. What is the same in all
+    halves has no interval, save where that is asked for: columns that are equal by what they are always agree.
     """
     values = np.sort(_levelled(values), axis=0)  # undefined ones come last
     defined = (~np.isnan(values)).sum(axis=0)
@@ -159,7 +160,7 @@ def halves_interval(values: Floats, confidence: float) -> Floats:
     known = (rank > 0) & (defined >= (1 - MOST_UNDEFINED) * len(values))
     places = np.stack([np.where(known, rank - 1, 0), np.where(known, defined - rank, 0)])
     ends: Floats = np.take_along_axis(values, places, axis=0) if len(values) else np.zeros(places.shape)
-    return np.where(known & (ends[0] < ends[1]), ends, np.nan)
+    return np.where(known & (flat | (ends[0] < ends[1])), ends, np.nan)
 
 
 def halves_p(values: Floats) -> Floats:
@@ -241,10 +242,11 @@ def studentised_bounds(value: float, left_out: Floats, confidence: float, draws:
     A bootstrap of the jackknife's pseudo-values, each draw in units of its own standard error (bootstrap-t).
     Where contributions are skewed, bounds from percentiles or from Student's t fail about twice as often.
     """
-    error = jackknife_error(left_out)
-    if math.isnan(error) or error <= SAME * abs(value):
+    error, blocks = jackknife_error(left_out), len(left_out)
+    if math.isnan(error):
         return UNKNOWN
-    blocks = len(left_out)
+    if np.abs(left_out - value).max() <= SAME * abs(value):  # the same in every block, such as no difference
+        return Interval(value, value)
     worth = (blocks - 1) * (left_out.mean() - left_out)
     sums = np.concatenate(
         [weights @ np.stack([worth, worth**2], axis=1) for weights in bootstrap_weights(blocks, draws)]

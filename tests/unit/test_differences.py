@@ -14,10 +14,10 @@ from dialoscope.results.resampling import Draws
 from dialoscope.results.uncertainty import Side
 
 
-def difference(result, name, draws=2000, exchanges=None, first="a", second="b"):
+def difference(result, name, draws=2000, first="a", second="b", mean="replies"):
     (measure,) = (one for one in measures(result) if one.name == name)
-    both = Both.of(Side.of(result, first), Side.of(result, second))
-    (found,) = differences([measure], both, Draws(draws, 0), exchanges)
+    both = Both.of(Side.of(result, first, mean), Side.of(result, second, mean))
+    (found,) = differences([measure], both, Draws(draws, 0))
     return found
 
 
@@ -40,23 +40,7 @@ def pairs():
     return first, first + rng.integers(-3, 6, 60)
 
 
-def test_the_bootstrap_is_that_of_scipy(pairs):
-    first, second = pairs
-    theirs = scipy.stats.bootstrap(
-        (first, second),
-        lambda a, b, axis: (b - a).mean(axis=axis),
-        paired=True,
-        method="percentile",
-        n_resamples=20_000,
-        rng=np.random.default_rng(1),
-    )
-    found = difference(lengths(*pairs), "words", draws=20_000)
-    assert found.value == pytest.approx((second - first).mean(), abs=1e-12)
-    assert found.resampled.interval(0.95) == pytest.approx(theirs.confidence_interval, abs=0.02)
-    assert found.resampled.error == pytest.approx(theirs.standard_error, rel=0.02)
-
-
-def test_the_randomisation_is_that_of_scipy(pairs):
+def test_the_test_is_the_randomisation_of_scipy(pairs):
     first, second = (side[:12] for side in pairs)
     theirs = scipy.stats.permutation_test(
         (first, second),
@@ -64,8 +48,19 @@ def test_the_randomisation_is_that_of_scipy(pairs):
         permutation_type="samples",
         n_resamples=math.inf,
     )
-    found = difference(lengths(first, second), "words", exchanges=20_000)
-    assert found.p == pytest.approx(theirs.pvalue, abs=0.01)
+    exact = difference(lengths(first, second), "words", draws=4095)
+    assert exact.p == pytest.approx(theirs.pvalue, abs=1e-12), "every half of twelve contexts"
+    assert difference(lengths(first, second), "words", draws=4000).p == pytest.approx(theirs.pvalue, abs=0.02)
+
+
+def test_the_interval_is_as_wide_as_that_of_the_paired_t_test(pairs):
+    first, second = pairs
+    found = difference(lengths(*pairs), "words", draws=20_000)
+    theirs = scipy.stats.ttest_rel(second, first).confidence_interval(0.95)
+    assert found.value == pytest.approx((second - first).mean(), abs=1e-12)
+    assert found.interval(0.95) == pytest.approx((theirs.low, theirs.high), abs=0.06)
+    assert found.error == pytest.approx(scipy.stats.sem(second - first), rel=1e-9)
+    assert found.halves.std() == pytest.approx(found.error, rel=0.04)
 
 
 def test_the_effect_is_that_of_the_paired_t_test(pairs):
@@ -105,7 +100,7 @@ def test_tests_of_bleu_are_those_of_sacrebleu():
         ],
         ["bleu-4"],
     )
-    found = difference(result, "bleu-4", draws=5000, exchanges=10_000)
+    found = difference(result, "bleu-4", draws=10_000)
     # sacreBLEU keeps the statistics of references in its metrics, so that each test has its own.
     scores = {
         kind: PairedTest([("a", first), ("b", second)], {"BLEU": BLEU()}, [references], kind, 5000)()[1][
@@ -114,11 +109,11 @@ def test_tests_of_bleu_are_those_of_sacrebleu():
         for kind in ("ar", "bs")
     }
     assert [found.first, found.second] == pytest.approx([one.score for one in scores["ar"]], abs=1e-9)
-    assert 0.01 < found.p < 0.5
+    assert 0.005 < found.p < 0.5
     assert found.p == pytest.approx(scores["ar"][1].p_value, abs=0.02)
-    for drawn, theirs in zip((found.resampled.first, found.resampled.second), scores["bs"], strict=True):
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        assert (high - low) / 2 == pytest.approx(theirs.ci, rel=0.06)
+    alone = [one.ci for one in scores["bs"]]
+    low, high = found.interval(0.95)
+    assert max(alone) / 2 < (high - low) / 2 < math.hypot(*alone), "paired, and so less than apart"
 
 
 def test_pooled_metrics_are_compared_by_leaving_out_contexts():
@@ -137,27 +132,111 @@ def test_pooled_metrics_are_compared_by_leaving_out_contexts():
         rest = ds.evaluate([one for one in examples if one.id != str(left_out)], ["distinct-2"])
         plain.append(rest.score("distinct-2", "b") - rest.score("distinct-2", "a"))
     error = math.sqrt(11 / 12 * np.square(np.array(plain) - np.mean(plain)).sum())
-    assert found.resampled.error == pytest.approx(error, rel=1e-9)
+    assert found.error == pytest.approx(error, rel=1e-9)
     half = scipy.stats.t.ppf(0.975, 11) * error
-    assert found.resampled.interval(0.95) == pytest.approx((found.value - half, found.value + half))
+    assert found.interval(0.95) == pytest.approx((found.value - half, found.value + half))
     assert found.p == pytest.approx(2 * scipy.stats.t.sf(abs(found.value) / error, 11))
     assert 0.01 < found.p < 0.99
     assert found.effect is None
 
 
 def test_part_of_the_first_less_the_second(pairs):
-    """A relative difference: B - 0.9 A has the interval of that difference, not that of B - A moved."""
+    """The bounds of B - 0.9 A are of that difference, not those of B - A moved."""
     first, second = pairs
-    found = difference(lengths(*pairs), "words", draws=20_000)
+    found = difference(lengths(*pairs), "words")
+    apart = second - 0.9 * first
     theirs = scipy.stats.bootstrap(
-        (first, second),
-        lambda a, b, axis: (b - 0.9 * a).mean(axis=axis),
-        paired=True,
-        method="percentile",
-        n_resamples=20_000,
-        rng=np.random.default_rng(1),
+        (apart,), np.mean, confidence_level=0.9, n_resamples=10_000, rng=np.random.default_rng(1)
     )
-    assert found.resampled.interval(0.95, 0.9) == pytest.approx(theirs.confidence_interval, abs=0.03)
+    assert found.bounds(0.95, Draws(10_000, 0), 0.9) == pytest.approx(theirs.confidence_interval, abs=0.05)
+    plain = found.bounds(0.95, Draws(10_000, 0))
+    assert plain.low < second.mean() - first.mean() < plain.high
+
+
+def unequal(seed, replies, texts=60):
+    """Two systems with the same source of words; the second replies more often to each context."""
+    rng = np.random.default_rng(seed)
+    examples = [
+        ds.Example(f"{name}{context}-{reply}", name, " ".join(f"w{word}" for word in words), (f"c{context}",))
+        for name, many in (("a", 1), ("b", replies))
+        for context in range(texts)
+        for reply in range(many)
+        for words in [np.minimum(rng.pareto(0.7, rng.integers(3, 15)), 400).astype(int)]
+    ]
+    return ds.evaluate(examples, ["distinct-1", "entropy-2", "self-bleu-2"])
+
+
+def test_what_depends_on_how_much_there_is_is_compared_at_equal_numbers():
+    result = unequal(1, 3)
+    for name in ("distinct-1", "entropy-2", "self-bleu-2"):
+        found = difference(result, name)
+        assert found.chosen
+        assert found.first == pytest.approx(result.score(name, "a"), rel=1e-9), "all of its replies"
+        assert abs(found.second - found.first) < abs(result.score(name, "b") - found.first)
+        assert found.p > 0.05
+    same = unequal(1, 1)
+    plain = difference(same, "distinct-1")
+    assert not plain.chosen
+    assert plain.second == same.score("distinct-1", "b")
+
+
+def test_neither_the_order_of_rows_nor_that_of_systems_shows_in_the_choice():
+    result = unequal(2, 4, texts=12)
+    order = np.random.default_rng(0).permutation(len(result.replies))
+    rng = np.random.default_rng(2)
+    examples = [
+        ds.Example(f"{name}{context}-{reply}", name, " ".join(f"w{word}" for word in words), (f"c{context}",))
+        for name, many in (("a", 1), ("b", 4))
+        for context in range(12)
+        for reply in range(many)
+        for words in [np.minimum(rng.pareto(0.7, rng.integers(3, 15)), 400).astype(int)]
+    ]
+    mixed = ds.evaluate([examples[place] for place in order], ["distinct-1"])
+    ours, theirs = difference(result, "distinct-1"), difference(mixed, "distinct-1")
+    assert (ours.first, ours.second, ours.p) == (theirs.first, theirs.second, theirs.p)
+
+
+def test_groups_of_different_sizes_are_compared_at_equal_sizes():
+    rng = np.random.default_rng(3)
+    examples = [
+        ds.Example(
+            f"{name}{group}-{reply}",
+            name,
+            " ".join(f"w{word}" for word in rng.integers(60, size=8)),
+            (f"variant {reply} of {group}",),
+            group=f"g{group}",
+        )
+        for name, many in (("a", 3), ("b", 6))
+        for group in range(20)
+        for reply in range(many)
+    ]
+    result = ds.evaluate(examples, ["diversity-1"])
+    assert result.score("diversity-1", "b") - result.score("diversity-1", "a") > 0.3
+    found = difference(result, "diversity-1")
+    assert found.chosen
+    assert abs(found.value) < 0.1
+    assert found.p > 0.05
+
+
+def test_means_are_over_replies_or_over_contexts():
+    """One context has nine replies of a word, the other a single one of five."""
+    examples = [
+        ds.Example(
+            f"{name}{place}", name, "w " * (5 if place == 9 else 1 + (name == "b")), (f"c{place // 9}",)
+        )
+        for name in "ab"
+        for place in range(10)
+    ]
+    result = ds.evaluate(examples, ["words", "bleu-2"], lacking="undefined")
+    by_reply, by_context = (difference(result, "words", mean=mean) for mean in ("replies", "contexts"))
+    assert (by_reply.first, by_reply.second) == pytest.approx((1.4, 2.3))
+    assert (by_context.first, by_context.second) == pytest.approx((3.0, 3.5))
+    table = result.table(mean="contexts")
+    assert table.cell("a", "words").value == pytest.approx(3.0)
+    assert "Means are over contexts" in " ".join(table.notes())
+    assert "Means are over replies" in " ".join(result.table().notes())
+    with pytest.raises(ds.DialoscopeError, match="mean is 'words'; it must be one of: replies, contexts"):
+        result.table(mean="words")
 
 
 def test_what_people_said_is_compared_as_a_metric_is():
@@ -213,12 +292,12 @@ def test_neither_the_order_of_rows_nor_what_else_is_compared_shows():
             theirs.p,
             theirs.effect,
         )
-        assert np.array_equal(ours.resampled.first, theirs.resampled.first)
-        assert np.array_equal(ours.resampled.second, theirs.resampled.second)
+        assert np.array_equal(ours.halves, theirs.halves, equal_nan=True)
+        assert np.array_equal(ours.left_out.second, theirs.left_out.second)
     both = Both.of(Side.of(plain, "a"), Side.of(plain, "b"))
     for one, found in zip(measures(plain), differences(measures(plain), both, Draws(200, 0)), strict=True):
         alone = difference(plain, one.name, draws=200)
-        assert np.array_equal(found.resampled.second, alone.resampled.second)
+        assert np.array_equal(found.halves, alone.halves, equal_nan=True)
         assert found.p == alone.p
 
 
@@ -226,7 +305,7 @@ def test_replies_to_one_context_count_once():
     """Three replies to each of ten contexts are ten pairs of means."""
     found = difference(several(), "words", draws=100)
     assert sum(found.effect[1:]) == 10
-    assert found.resampled.blocks == 10
+    assert found.blocks == 10
 
 
 def test_one_context_in_common_says_nothing_of_others():
@@ -237,6 +316,6 @@ def test_one_context_in_common_says_nothing_of_others():
     for name in ("words", "distinct-1"):
         found = difference(result, name)
         assert math.isnan(found.p)
-        assert all(map(math.isnan, found.resampled.interval(0.95)))
-        assert math.isnan(found.resampled.error)
+        assert all(map(math.isnan, found.interval(0.95)))
+        assert math.isnan(found.error)
     assert difference(result, "words").value == 2

@@ -205,7 +205,8 @@ def test_asking_for_what_is_not_there_is_answered_with_what_is(result):
 
 
 def test_intervals_are_seeded_and_hold_the_value(result, sample):
-    assert all(cell.low <= cell.value <= cell.high for cell in result.table().cells)
+    for cell in result.table().cells:
+        assert cell.low <= cell.value <= cell.high or math.isnan(cell.low), "nothing varies there"
     again = ds.evaluate(ds.read(sample), ["bleu", "distinct"])
     other = ds.evaluate(ds.read(sample), ["bleu", "distinct"], seed=1)
     assert again.interval("bleu", "parrot") == result.interval("bleu", "parrot")
@@ -249,7 +250,7 @@ def test_many_items_are_resampled_in_blocks_without_changing_the_width():
     assert len(np.unique(blocks)) == resampling.MOST_BLOCKS
     sums = resampling.block_sums(values, blocks, resampling.MOST_BLOCKS)
     drawn = resampling.bootstrap_sums(sums, resampling.Draws(2000, seed=0))[:, 0] / 20_000
-    low, high = resampling.percentile_interval(drawn, 0.95)
+    low, high = resampling.percentile_interval(drawn, 0.95, resampling.MOST_BLOCKS)
     assert high - low == pytest.approx(2 * 1.96 / math.sqrt(20_000), rel=0.08)
 
 
@@ -515,15 +516,6 @@ def test_a_test_on_few_items_or_none_says_so():
     apart[0] = ds.Example("a0", "a", "other", (), ("w",))
     table = ds.evaluate(apart, ["rouge-1"]).table(significance=True)
     assert "p=–" in table.text()
-
-
-def test_a_draw_that_cannot_be_compared_leaves_the_test_unknown():
-    def halves(sums):
-        return np.where(sums[:, 1] > 0, sums[:, 0], math.nan)
-
-    first, second = np.array([[5.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]])
-    pair = resampling.Exchangeable(first, second, halves)
-    assert math.isnan(resampling.randomisation_p(pair, resampling.Draws(50, seed=0)))
 
 
 def test_two_replies_prove_nothing_about_what_a_system_says():

@@ -41,7 +41,7 @@ class Matrix:
         means = np.where(counted, drawn, 0).sum(axis=1) / np.where(
             counted.any(axis=1), counted.sum(axis=1), np.nan
         )
-        low, high = halves_interval(means, self.confidence)
+        low, high = halves_interval(means, self.confidence, flat=True)
         return Estimate(float(values[known].mean()), float(low), float(high))
 
     def take(self, places: Sequence[int]) -> "Matrix":

@@ -76,7 +76,7 @@ class View:
             _group(names, sorted(cluster, key=leaves.index), turned, stability)
             for cluster, stability in zip(clusters, stable, strict=True)
         )
-        low, high = halves_interval(matrix.drawn, matrix.confidence)
+        low, high = halves_interval(matrix.drawn, matrix.confidence, flat=True)
         found = np.array(support(tree, trees))
         return cls(names, signs, matrix.r, low, high, matrix.n, tree, found, clusters, groups)
 

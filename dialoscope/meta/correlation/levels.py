@@ -19,7 +19,7 @@ from dialoscope.meta.correlation.panel import Panel, Systems
 from dialoscope.meta.correlation.permutation import reordered
 from dialoscope.meta.correlation.row_orders import orders_in_halves, suits
 from dialoscope.meta.correlation.sides import GroupedSides, in_groups, permuted
-from dialoscope.meta.halves import Clusters, in_halves, narrowed, no_interval
+from dialoscope.meta.halves import ALIKE, Clusters, in_halves, narrowed, no_interval
 from dialoscope.results.resampling import Draws, halves_interval, halves_p
 from dialoscope.tally import Floats, Ints
 
@@ -126,7 +126,13 @@ class _OfReplies:
         p = halves_p(tested - middle(name) if name != "cosine" else tested)
         contexts = len(np.unique(self.panel.item))
         lost: Floats = np.isnan(values).mean(axis=0) if len(values) else np.ones(value.shape)
-        why = [[no_interval(float(share), contexts, confidence) for share in row] for row in lost]
+        why = [
+            [
+                no_interval(float(share), contexts, confidence) or (ALIKE if math.isnan(end) else "")
+                for share, end in row
+            ]
+            for row in np.stack([lost, low], axis=2)
+        ]
         return Inference(low, high, p, why)
 
     def in_halves(self, name: str, value: Floats) -> Floats:

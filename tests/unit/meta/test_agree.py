@@ -10,6 +10,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.coefficients import measure
 from dialoscope.errors import DialoscopeError
+from dialoscope.meta.agreement.matrix import partial
 from dialoscope.meta.trust.known import shipped
 from dialoscope.results import Ratings
 from dialoscope.results.scores import Scores
@@ -244,7 +245,7 @@ def test_without_a_metric_of_length_nothing_is_held_constant():
         ({"draws": 0}, "draws be at least 1"),
         (
             {"draws": 2_000_000},
-            "2000000 draws of 7 columns are more than memory should hold; ask for 1020408 or fewer.",
+            "2000000 draws of 13 columns are more than memory should hold; ask for 295857 or fewer.",
         ),
         ({"confidence": 1}, "confidence must lie between 0 and 1"),
         (
@@ -296,7 +297,7 @@ def test_what_learned_from_these_ratings_is_not_praised_without_saying_so(run, l
     learned_from(run)
     scores = Scores(("other", "third"), planted()[:, [0, 3]])
     monkeypatch.setattr(type(run.metrics[0]), "higher_is_better", True)
-    found = ds.agree(run, scores=scores, ratings=ratings(run.values("words")), length=None, draws=20)
+    found = ds.agree(run, scores=scores, ratings=ratings(run.values("words")), length=None, draws=100)
     assert found.advice[0].metrics[0] == "words"
     assert "words: its weights were fitted to some of these very ratings" in found.advice[0].sentence
     assert {one.metric: bool(one.how) for one in found.metrics} == {
@@ -378,7 +379,7 @@ def test_one_context_has_no_intervals_and_says_so():
     values = np.random.default_rng(0).normal(size=(30, 2))
     agreement = ds.agree(ds.evaluate(replies, ["words"]), scores=Scores(("x", "y"), values))
     assert agreement.settings.contexts == 1
-    assert "to 1 context: there is nothing to draw from, hence no intervals." in agreement.notes[0]
+    assert agreement.notes[0].endswith("to 1 context, which are too few for intervals.")
     assert all(math.isnan(one.stability.jaccard) for one in agreement.plain.groups)
     told = json.loads(agreement.json(), parse_constant=pytest.fail)
     assert {(pair["low"], pair["high"]) for pair in told["pairs"]} == {(None, None)}
@@ -421,3 +422,27 @@ def test_the_families_of_feng_et_al_on_rated_replies(corpora, glove, wordnet):
     for family in (overlap, vectors):
         assert view.branch(family).jaccard == 1
         assert view.branch(family).found > 0.75
+
+
+@pytest.mark.parametrize("coefficient", ["pearson", "spearman"])
+def test_length_is_held_constant_along_any_curve(coefficient):
+    """Metrics of nothing but length and their own noise, one falling as it grows, one rising ever less."""
+    rng = np.random.default_rng(6)
+    replies = [
+        ds.Example(str(n), "s", "word " * int(size), (f"context {n}",))
+        for n, size in enumerate(rng.integers(1, 40, 600))
+    ]
+    result = ds.evaluate(replies, ["words"])
+    length = result.values("words")
+    curves = [1 / length, np.log(length), np.abs(length - 20), np.sqrt(length)]
+    noisy = [one / one.std() + 0.15 * rng.normal(size=600) for one in curves]
+    scores = Scores(("inverse", "log", "middle", "root"), np.stack(noisy, axis=1))
+    found = ds.agree(result, scores=scores, coefficient=coefficient, draws=100)
+    rest = found.without_length
+    apart = rest.r[~np.eye(len(rest.names), dtype=bool)]
+    assert np.abs(apart).max() < 0.2
+    line = np.corrcoef([*noisy, length])
+    linear = partial(line, [4])[:4, :4]
+    assert np.abs(linear[~np.eye(4, dtype=bool)]).max() > 0.4, "what a straight line leaves"
+    told = " ".join(one.sentence for one in found.advice if one.kind == "length")
+    assert all(name in told for name in ("inverse", "log", "root"))

@@ -115,15 +115,29 @@ def test_partial_correlations_are_those_of_residuals(seed):
     values = rng.normal(size=(50, 4)) + rng.normal(size=(50, 1))
     line = np.column_stack([np.ones(50), values[:, 3]])
     rest = values[:, :3] - line @ np.linalg.lstsq(line, values[:, :3], rcond=None)[0]
-    found = partial(np.corrcoef(values.T), 3)
+    found = partial(np.corrcoef(values.T), [3])
     assert found[:3, :3] == pytest.approx(np.corrcoef(rest.T))
     assert np.isnan(found[3]).all()
+
+
+def test_several_columns_are_held_constant_at_once():
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(60, 6)) + rng.normal(size=(60, 1))
+    plane = np.column_stack([np.ones(60), values[:, 3:]])
+    rest = values[:, :3] - plane @ np.linalg.lstsq(plane, values[:, :3], rcond=None)[0]
+    r = np.corrcoef(values.T)
+    assert partial(r, [3, 4, 5])[:3, :3] == pytest.approx(np.corrcoef(rest.T))
+    flat = np.full((7, 7), np.nan)
+    flat[:6, :6] = r
+    assert partial(flat, [3, 4, 5, 6])[:3, :3] == pytest.approx(np.corrcoef(rest.T)), "what does not vary"
+    twice = np.corrcoef([*values.T, values[:, 3] * 2])
+    assert partial(twice, [3, 4, 5, 6])[:3, :3] == pytest.approx(np.corrcoef(rest.T)), "nor what is known"
 
 
 def test_a_column_that_is_what_is_held_constant_has_nothing_left():
     values = np.random.default_rng(3).normal(size=(3, 30))
     r = np.corrcoef([*values, -2 * values[0] + 1])
-    found = partial(np.array([r, r]), 0)
+    found = partial(np.array([r, r]), [0])
     assert np.isnan(found[:, [0, 3]]).all()
     assert np.isfinite(found[:, 1, 2]).all()
 

@@ -1,23 +1,34 @@
 """A gate says what it found out, and never lets pass what it could not."""
 
 import math
+import re
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import dialoscope as ds
 from dialoscope.meta.comparison.gate import Gate, judged, signed
-from dialoscope.results.differences import Bootstrapped, Difference, Jackknifed
+from dialoscope.results.differences import Difference, LeftOut
+from dialoscope.results.resampling import Draws, studentised_bounds
+
+DRAWS = Draws(4000, 0)
+BLOCKS = 200
+SCORES = scipy.stats.norm.ppf((np.arange(BLOCKS) + 0.5) / BLOCKS)
+UNIT = studentised_bounds(0.0, SCORES, 0.95, DRAWS).high
 
 
-def found(first, second, spread=0.1):
-    """A difference whose draws lie evenly within the spread, to both sides."""
-    draws = np.linspace(-spread, spread, 1001)
-    return Difference(first, second, 0.5, Bootstrapped(np.full(1001, first), second + draws, 50), None)
+def difference(first, second, left_out_of_first, left_out_of_second):
+    return Difference(first, second, None, LeftOut(left_out_of_first, left_out_of_second), None)
+
+
+def found(first, second, bound=0.09):
+    """A difference whose 95 % bounds on one side are so far from it."""
+    return difference(first, second, np.full(BLOCKS, first), second + bound / UNIT * SCORES)
 
 
 def verdict(text, difference, *, strict=False, confidence=0.95):
-    one = judged(Gate.of(text), ("old", "new"), difference, confidence, strict=strict)
+    one = judged(Gate.of(text), ("old", "new"), difference, confidence, DRAWS, strict=strict)
     return one.verdict, one.ok
 
 
@@ -51,8 +62,7 @@ def test_the_truth_table(gate, second, expected):
 def test_swapped_and_turned_over_a_claim_has_the_same_verdict():
     for second in (9.3, 9.5, 9.7):
         ours = verdict("m>=-0.5", found(10.0, second))
-        turned = Difference(-10.0, -second, 0.5, found(-10.0, -second).resampled, None)
-        assert verdict("m<=0.5", turned) == ours
+        assert verdict("m<=0.5", found(-10.0, -second)) == ours
 
 
 def test_a_part_of_a_negative_value_is_a_part_of_its_size():
@@ -62,8 +72,8 @@ def test_a_part_of_a_negative_value_is_a_part_of_its_size():
 
 def test_that_the_old_value_is_uncertain_is_part_of_a_relative_gate():
     """Both move together: B is always .96 A, so that the difference varies but the ratio does not."""
-    first = 10 + np.linspace(-4, 4, 1001)
-    moved = Difference(10.0, 9.6, 0.5, Bootstrapped(first, 0.96 * first, 50), None)
+    first = 10 + 0.2 * SCORES
+    moved = difference(10.0, 9.6, first, 0.96 * first)
     assert verdict("m>=-5%", moved) == ("passed", True)
     assert verdict("m>=-3%", moved) == ("failed", False)
     assert verdict("m>=-0.5", moved) == ("undecided", True)
@@ -79,50 +89,57 @@ def test_that_the_old_value_is_uncertain_is_part_of_a_relative_gate():
         ("m>=-2%", found(0.0, 3.0), "a part of 0 is nothing"),
         (
             "m>=-1",
-            Difference(1.0, 2.0, math.nan, Bootstrapped(np.empty(0), np.empty(0), 1), None),
+            difference(1.0, 2.0, np.empty(0), np.empty(0)),
             "the bounds of the difference are unknown",
         ),
         (
             "m>=-1",
-            Difference(1.0, 2.0, math.nan, Jackknifed((1.0, 2.0), np.ones(1), np.ones(1)), None),
+            difference(1.0, 2.0, np.ones(1), np.ones(1)),
             "the bounds of the difference are unknown",
         ),
         (
             "m>=-1",
-            Difference(0.0, 0.0, math.nan, Bootstrapped(np.empty(0), np.empty(0), 1), None),
+            difference(0.0, 0.0, np.array([0.0, math.nan]), np.zeros(2)),
             "the bounds of the difference are unknown",
         ),
     ],
 )
 def test_what_is_undefined_never_passes(gate, difference, why, strict):
-    one = judged(Gate.of(gate), ("old", "new"), difference, 0.95, strict=strict)
+    one = judged(Gate.of(gate), ("old", "new"), difference, 0.95, DRAWS, strict=strict)
     assert (one.verdict, one.ok, one.why) == ("undefined", False, why)
 
 
 @pytest.mark.parametrize("second", [9.0, 11.0])
 def test_few_contexts_decide_nothing_however_clear_they_are(second):
-    """Four differences of one sign come by chance once in sixteen times, five once in 32."""
-
     def on(contexts):
-        draws = Bootstrapped(np.full(100, 10.0), np.full(100, second), contexts)
-        return judged(
-            Gate.of("m>=-0.5"), ("old", "new"), Difference(10.0, second, 0.1, draws, None), 0.95, strict=True
-        )
+        same = difference(10.0, second, np.full(contexts, 10.0), np.full(contexts, second))
+        return judged(Gate.of("m>=-0.5"), ("old", "new"), same, 0.95, DRAWS, strict=True)
 
-    assert (on(4).verdict, on(4).ok) == ("undecided", False)
-    assert on(4).why == "4 contexts are too few to be sure of anything"
-    assert on(5).verdict == ("passed" if second > 10 else "failed")
+    assert (on(19).verdict, on(19).ok) == ("undecided", False)
+    assert on(19).why == "19 contexts are too few; a gate needs 20"
+    assert on(20).verdict == ("passed" if second > 10 else "failed")
+
+
+def test_what_is_the_same_everywhere_is_no_worse():
+    same = difference(3.0, 3.0, np.linspace(2.9, 3.1, 40), np.linspace(2.9, 3.1, 40))
+    assert verdict("m>=0", same, strict=True) == ("passed", True)
+    assert verdict("m<=0%", same, strict=True) == ("passed", True)
 
 
 def test_reasons_name_the_end_that_decided():
     def why(gate, second):
-        return judged(Gate.of(gate), ("old", "new"), found(10.0, second), 0.95, strict=False).why
+        return judged(Gate.of(gate), ("old", "new"), found(10.0, second), 0.95, DRAWS, strict=False).why
 
-    assert why("m>=-0.5", 9.8) == "surely no lower than -0.290"
-    assert why("m>=-0.5", 9.2) == "surely no higher than -0.710"
-    assert why("m<=0.5", 10.2) == "surely no higher than +0.290"
-    assert why("m<=0.5", 10.8) == "surely no lower than +0.710"
-    assert why("m>=-0.5", 9.5) == "anything from -0.590 to -0.410 is possible"
+    def said(gate, second):
+        text = why(gate, second)
+        numbers = re.findall(r"[+-][\d.]+", text)
+        return re.sub(r"[+-][\d.]+", "x", text), pytest.approx(list(map(float, numbers)), abs=0.005)
+
+    assert said("m>=-0.5", 9.8) == ("surely no lower than x", [-0.29])
+    assert said("m>=-0.5", 9.2) == ("surely no higher than x", [-0.71])
+    assert said("m<=0.5", 10.2) == ("surely no higher than x", [0.29])
+    assert said("m<=0.5", 10.8) == ("surely no lower than x", [0.71])
+    assert said("m>=-0.5", 9.5) == ("anything from x to x is possible", [-0.59, -0.41])
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,7 @@ def test_pairs_of_aspects_without_a_number_or_an_interval_say_why():
     alone = ds.raters(many, records)
     assert math.isnan(alone.pairs[0].spearman.low)
     assert not math.isnan(alone.pairs[0].spearman.value)
-    assert "sense with wit: a single context has no interval." in alone.notes()
+    assert "sense with wit: a single context has no interval; 6 are needed." in alone.notes()
 
 
 def test_what_is_undefined_of_all_raters_says_why():
