@@ -3,48 +3,136 @@
     python benchmarks/correlation_tests.py [--quick]
 
 Replies to one context share most of what a metric and people say of them. Intervals are those that
-`dialoscope correlate` gives (percentiles of draws of contexts) for 60 contexts of four replies; the truth is
-what 20,000 contexts have. Tests are of columns that have nothing to do with each other, at .05.
+`dialoscope correlate` gives for 60 contexts of four replies; the truth is what 20,000 contexts have. Tests at
+.05 are of columns that have nothing to do with each other, with contexts of one size and of many: a context
+with 2, 5 or 20 % of all replies, sizes that fall as one over their rank, and openings that a fifth of the
+replies share. Beside them are the test that takes replies for independent, and the power where there is
+something to be seen. benchmarks/calibration.py has tests within systems and contexts.
 """
 
 import sys
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import spearmanr
 
 from benchmarks._shared import benchmark_parser
 from dialoscope.coefficients import NAMES
-from dialoscope.meta.halves import interval
-from dialoscope.meta.correlation.forms import Groups, form_to_shuffle, grouped
 from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level
 from dialoscope.meta.correlation.panel import Panel
-from dialoscope.meta.correlation.permutation import exchanged, p_values, together, within
 from dialoscope.tally import Floats, Ints
 
 TRIALS, CONTEXTS = 300, 20_000
-CHANCE = Chance(draws=400, permutations=1, seed=0)
-LOWEST, MOST = 0.90, 0.08
-"""Of intervals that should hold the truth in .95, and of tests that should reject in .05."""
+CHANCE = Chance(draws=1000, permutations=1, seed=0)
+LOWEST, LEAST, MOST, AGREEMENT = 0.90, 0.035, 0.065, 0.97
+"""Of intervals that should hold the truth in .95; of tests that should reject in .05; of p and interval."""
+METRICS, ASPECTS, DATA_SETS = 60, 8, 12
+"""Columns of each data set, all of which are independent."""
+R = {30: 0.5, 100: 0.3, 1000: 0.1}
+"""The correlation whose power is measured, by the number of contexts."""
+LAYOUTS: dict[str, Callable[[int], Ints]] = {
+    "one reply each": lambda n: np.ones(n, np.int64),
+    "four replies each": lambda n: np.full(n, 4),
+    "1 to 15 replies": lambda n: np.arange(n) % 15 + 1,
+    "one with 2 %": lambda n: one_large(n, 0.02),
+    "one with 5 %": lambda n: one_large(n, 0.05),
+    "one with 20 %": lambda n: one_large(n, 0.2),
+    "power law": lambda n: np.maximum(1, np.round(n / np.arange(1, n + 1))).astype(np.int64),
+    "shared openings": lambda n: np.concatenate(
+        [np.full(n // 20 + 1, 5), np.ones(n - n // 20 - 1, np.int64)]
+    ),
+}
+"""By name, the number of replies to each of so many contexts."""
+
+
+def one_large(contexts: int, share: float) -> Ints:
+    """One context with this share of all replies, the others with one reply each."""
+    large = max(2, round(share * (contexts - 1) / (1 - share)))
+    return np.concatenate([[large], np.ones(contexts - 1, np.int64)])
+
+
+class Tests(NamedTuple):
+    """Of tests at .05 on one layout."""
+
+    rejected: float
+    """The share that rejects where nothing is to be found."""
+    agreed: float
+    """How often the interval excludes 0 where p is below .05, and only there."""
+    power: float
+    independent: float
+    """The share that a test rejects which takes replies for independent."""
 
 
 def main() -> None:
-    """Print both tables, and whether the bars are reached."""
+    """Print the tables, and whether the bars are reached."""
     quick = benchmark_parser(__doc__).parse_args().quick
     held = coverage(2, 500) if quick else coverage(TRIALS, CONTEXTS)
+    print("95 % intervals of 60 contexts of four replies hold the truth in")
     for name, shares in held.items():
-        print(f"{name:9}", *(f"{kind} {share:.3f}" for kind, share in shares.items()))
-    sizes = {"contexts of 4": np.full(25, 4), "contexts of 1 to 15": np.arange(30) % 15 + 1}
-    rejected = {}
-    for name, size in sizes.items():
-        context = np.repeat(np.arange(len(size)), size)
-        rejected[name] = share_rejected(context, lambda c: exchanged(c, 199, 0))
-        plain = share_rejected(context, lambda c: within(np.zeros(len(c), np.int64), 199, 0))
-        print(f"rejected of nothing, {name}: {rejected[name]:.3f}; if replies were independent: {plain:.3f}")
-    rejected["by system"] = share_rejected_by_system(lambda c, s: together(c, s, 199, 0))
-    plain = share_rejected_by_system(lambda c, s: within(s, 199, 0))
-    print(f"rejected of nothing, by system: {rejected['by system']:.3f}; if independent: {plain:.3f}")
-    lowest, most = min(min(shares.values()) for shares in held.values()), max(rejected.values())
-    print(f"lowest coverage {lowest:.3f} (bar {LOWEST}), most rejected {most:.3f} (bar {MOST})")
-    sys.exit((lowest < LOWEST and not quick) or most > MOST)
+        print(f"  {name:9}", *(f"{kind} {share:.3f}" for kind, share in shares.items()))
+    found = []
+    print(f"{'tests at .05':44}{'rejected':>8}{'agreed':>8}{'power (r)':>13}{'if independent':>16}")
+    for contexts in (30,) if quick else R:
+        for layout in LAYOUTS:
+            names = ("spearman",) if quick or contexts != 100 else ("spearman", "pearson", "kendall")
+            for name in names:
+                tests = measure(LAYOUTS[layout](contexts), name, R[contexts], 1 if quick else DATA_SETS)
+                found.append(tests)
+                setting, power = (
+                    f"{name}, {contexts} contexts, {layout}",
+                    f"{tests.power:.2f} ({R[contexts]:g})",
+                )
+                print(
+                    f"{setting:44}{tests.rejected:8.3f}{tests.agreed:8.3f}{power:>13}{tests.independent:16.3f}",
+                    flush=True,
+                )
+    lowest = min(min(shares.values()) for shares in held.values())
+    least, most = (end(tests.rejected for tests in found) for end in (min, max))
+    agreed = min(tests.agreed for tests in found)
+    print(
+        f"lowest coverage {lowest:.3f} (bar {LOWEST}), rejected {least:.3f} to {most:.3f} (bar {LEAST} to "
+        f"{MOST}), p and interval agree in {agreed:.3f} (bar {AGREEMENT})"
+    )
+    fine = lowest >= LOWEST and least >= LEAST and most <= MOST and agreed >= AGREEMENT
+    sys.exit(not fine and not quick)
+
+
+def measure(sizes: Ints, name: str, r: float, data_sets: int) -> Tests:
+    """Tests of many metrics and aspects on data sets of one layout."""
+    item = np.repeat(np.arange(len(sizes)), sizes)
+    rng = np.random.default_rng([len(sizes), *map(ord, name)])
+    found = []
+    for _ in range(data_sets):
+        x, y = columns(item, METRICS, rng), columns(item, ASPECTS, rng)
+        p, excluded = tested(item, name, x, y)
+        related = r * y[:, :1] / y[:, :1].std() + np.sqrt(1 - r * r) * x / x.std(axis=0)
+        strong, _ = tested(item, name, related, y[:, :1])
+        independent = np.mean([[spearmanr(ours, theirs).pvalue < 0.05 for ours in x.T] for theirs in y.T[:2]])
+        found.append(
+            [(p < 0.05).mean(), ((p < 0.05) == excluded).mean(), (strong < 0.05).mean(), independent]
+        )
+    return Tests(*np.mean(found, axis=0).tolist())
+
+
+def tested(item: Ints, name: str, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """P-values of each metric with each aspect, and whether intervals exclude 0."""
+    level = AllReplies(of_columns(item, np.zeros_like(item), x, np.round(y)), CHANCE, 3)
+    found = level.inference(name, level.values(name).value, 0.95)
+    return found.p, (found.low > 0) | (found.high < 0)
+
+
+def columns(item: Ints, many: int, rng: np.random.Generator) -> Floats:
+    """Four fifths of their variance are the context's."""
+    of_item: Floats = 2 * rng.normal(size=(int(item.max()) + 1, many))[item] + rng.normal(
+        size=(len(item), many)
+    )
+    return of_item
+
+
+def of_columns(item: Ints, system: Ints, x: Floats, y: Floats) -> Panel:
+    """A panel of columns without a run behind them."""
+    return Panel(None, np.arange(len(item)), item, system, (), ("rated",), x, y)  # type: ignore[arg-type]
 
 
 def coverage(trials: int, contexts: int) -> dict[str, dict[str, float]]:
@@ -56,10 +144,8 @@ def coverage(trials: int, contexts: int) -> dict[str, dict[str, float]]:
     for _ in range(trials):
         for kind, level in levels(panel(60, rng)).items():
             for name in NAMES:
-                low, high = interval(level.drawn(name), 0.95)
-                held[name][kind] += float(
-                    (low <= known[name, kind])[0, 0] & (known[name, kind] <= high)[0, 0]
-                )
+                found = level.inference(name, level.values(name).value, 0.95)
+                held[name][kind] += float(found.low[0, 0] <= known[name, kind][0, 0] <= found.high[0, 0])
     return {name: {kind: count / trials for kind, count in shares.items()} for name, shares in held.items()}
 
 
@@ -78,36 +164,7 @@ def panel(contexts: int, rng: np.random.Generator) -> Panel:
     between = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], contexts)
     inside = rng.multivariate_normal([0, 0], [[1, 0.3], [0.3, 1]], len(item))
     x, y = (between[item] + inside).T
-    rows = np.arange(len(item))
-    return Panel(None, rows, item, rows % 4, (), ("rated",), x[:, None], np.round(2 * y[:, None]) / 2 + 3)  # type: ignore[arg-type]
-
-
-def share_rejected(context: Ints, orders) -> float:  # noqa: ANN001
-    """Of 100 metrics with 20 aspects, none of which has to do with another."""
-    values = columns(context, 120)
-    x, y = values[:, :100], np.round(values[:, 100:])
-    groups = Groups(np.zeros(len(context), np.int64), 1)
-    observed = grouped("spearman", x, y, groups)[0]
-    (p,) = p_values([observed], [form_to_shuffle("spearman", x, y, groups)], orders(context))
-    return float((p < 0.05).mean())
-
-
-def share_rejected_by_system(orders) -> float:  # noqa: ANN001
-    """The same within systems: 50 contexts, each answered by four of them."""
-    context = np.repeat(np.arange(50), 4)
-    system = np.arange(len(context)) % 4
-    values, groups = columns(context, 120), Groups(system, 4)
-    x, y = values[:, :100], np.round(values[:, 100:])
-    observed = grouped("spearman", x, y, groups).mean(axis=0)
-    forms = [form_to_shuffle("spearman", x, y, groups)]
-    (p,) = p_values([observed], forms, orders(context, system))
-    return float((p < 0.05).mean())
-
-
-def columns(context: Ints, many: int) -> Floats:
-    """Four fifths of their variance are the context's."""
-    rng = np.random.default_rng(3)
-    return 2 * rng.normal(size=(context.max() + 1, many))[context] + rng.normal(size=(len(context), many))
+    return of_columns(item, np.arange(len(item)) % 4, x[:, None], np.round(2 * y[:, None]) / 2 + 3)
 
 
 if __name__ == "__main__":

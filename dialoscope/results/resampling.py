@@ -152,7 +152,7 @@ def halves_interval(values: Floats, confidence: float, *, flat: bool = False) ->
     If contributions of blocks are as often too high as too low, each gap between the values of two halves is
     as likely as another to hold the true value (Hartigan, 1969, https://doi.org/10.2307/2286069). The
     interval excludes 0 where `halves_p` is below 1 - confidence, and only there. What is the same in all
-    halves has no interval, save where that is asked for: columns that are equal by what they are always agree.
+    halves has no interval, save where that is asked for: two columns may be equal by what they are.
     """
     values = np.sort(_levelled(values), axis=0)  # undefined ones come last
     defined = (~np.isnan(values)).sum(axis=0)

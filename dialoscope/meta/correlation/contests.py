@@ -14,7 +14,7 @@ from dialoscope.meta.correlation.correlation import sign, written
 from dialoscope.meta.correlation.forms import Groups, grouped
 from dialoscope.meta.correlation.levels import Chance
 from dialoscope.meta.correlation.panel import Panel
-from dialoscope.meta.halves import Clusters, in_halves, no_interval
+from dialoscope.meta.halves import Clusters, excess, in_halves, no_interval
 from dialoscope.meta.significance import holm, steiger, williams
 from dialoscope.printable import listed_in_markdown, printable
 from dialoscope.results.report import Report
@@ -197,10 +197,9 @@ class _Bout:
             between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
         clusters = Clusters.of(self.panel.item, self.chance.seed)
         halves = np.full((0, len(places)), np.nan)
-        if clusters.count > 3:
+        if clusters.count > 1:
             found = in_halves(self.coefficient, x, y, clusters.take(rows), self.chance.halves)[:, :, 0]
-            # Differences of coefficients in halves vary as these do: see `narrowed`.
-            halves = values + (found - values) * math.sqrt((clusters.count - 3) / clusters.count)
+            halves = values + (found - values) * excess(clusters.count)
         return _Ring(list(places), rows, values, (values - none) * signs, between, (halves - none) * signs)
 
     def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
