@@ -1,9 +1,9 @@
-"""All pairwise correlations of 40 metrics on 10,000 replies, in 1,000 bootstrap draws of contexts.
+"""All pairwise correlations of 40 metrics on 10,000 replies, in 1,000 random halves of the contexts.
 
     python benchmarks/correlations.py [--replies 10000] [--metrics 40] [--draws 1000] [--quick]
 
 Columns of several kinds (smooth, with ties, mostly zero, with gaps), four replies to a context. The peer is
-`DataFrame.corr` of pandas on the replies of each draw, in the same run; it is timed on a few draws, and must
+`DataFrame.corr` of pandas on the replies of each half, in the same run; it is timed on a few halves, and must
 find the same coefficients.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 import pandas
 
 from benchmarks._shared import benchmark_parser
-from dialoscope.meta.halves import Clusters, drawn, interval
-from dialoscope.results.resampling import Draws
+from dialoscope.meta.halves import Clusters, in_halves
+from dialoscope.results.resampling import Draws, halves_interval
 
 BAR, MEMORY_BAR = 30.0, 1.0
 PEER_DRAWS = 3
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.replies, arguments.metrics, arguments.draws = 800, 8, 20
+        arguments.replies, arguments.metrics, arguments.draws = 800, 8, 60
     columns = made_up(arguments.replies, arguments.metrics)
     clusters, draws = (
         Clusters.of(np.arange(arguments.replies) // 4, seed=0),
@@ -38,14 +38,14 @@ def main() -> None:
     total = 0.0
     for name in ("pearson", "spearman"):
         clock = time.perf_counter()
-        found = drawn(name, columns, columns, clusters, draws)
-        ends = interval(found, 0.95)
+        found = in_halves(name, columns, columns, clusters, draws)
+        ends = halves_interval(found, 0.95, flat=True)
         ours = time.perf_counter() - clock
         total += ours
         theirs, apart = peer(name, columns, clusters, found)
         known = np.isfinite(ends).all(axis=0).mean()
         print(
-            f"{name}: {ours:.1f} s, pandas {theirs * draws.times:.0f} s for as many draws "
+            f"{name}: {ours:.1f} s, pandas {theirs * draws.times:.0f} s for as many halves "
             f"({theirs * draws.times / ours:.0f} times), largest difference {apart:.1e}, "
             f"intervals known for {known:.1%} of the pairs"
         )
@@ -53,7 +53,7 @@ def main() -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     ok = total < BAR and memory < MEMORY_BAR
     print(
-        f"{arguments.replies} replies × {arguments.metrics} metrics, {draws.times} draws, both coefficients: "
+        f"{arguments.replies} replies × {arguments.metrics} metrics, {draws.times} halves, both: "
         f"{total:.1f} s, {memory:.2f} GB (bars: {BAR:.0f} s, {MEMORY_BAR:.0f} GB): {'ok' if ok else 'SHORT'}"
     )
     sys.exit(not ok and not arguments.quick)
@@ -71,11 +71,11 @@ def made_up(replies: int, metrics: int) -> np.ndarray:
 
 
 def peer(name: str, columns: np.ndarray, clusters: Clusters, found: np.ndarray) -> tuple[float, float]:
-    """Seconds for a draw, and how far the coefficients differ."""
+    """Seconds for a half, and how far the coefficients differ."""
     weights = next(clusters.weights(Draws(len(found), seed=0)))[:PEER_DRAWS]
     clock, apart = time.perf_counter(), 0.0
     for ours, row in zip(found, weights, strict=False):
-        rows = np.repeat(np.arange(len(columns)), row[clusters.block].astype(int))
+        rows = np.flatnonzero(row[clusters.block])
         theirs = pandas.DataFrame(columns[rows]).corr(method=name).to_numpy()
         apart = max(apart, float(np.abs(ours - theirs).max()))
     return (time.perf_counter() - clock) / len(weights), apart

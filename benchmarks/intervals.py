@@ -80,7 +80,7 @@ def plain_bootstrap(
 ) -> tuple[float, float]:
     tally = metric.measure(Batch(examples))
     drawn = [metric.score(tally.take(rng.integers(REPLIES, size=REPLIES))) for _ in range(200)]
-    return percentile_interval(np.array(drawn), 0.95)
+    return percentile_interval(np.array(drawn), 0.95, REPLIES)
 
 
 if __name__ == "__main__":

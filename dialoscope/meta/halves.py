@@ -4,7 +4,7 @@ Whatever adds up is added up by context first, so that a half is a row of zeros 
 halves are one matrix product. Ranks do not add up and are made anew in each half, of columns sorted once.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ FLAT = 1e-12
 """A column of standard deviation 1 whose variance in a half is below this does not vary there."""
 AT_ONCE = 1_000_000
 """Numbers that are held at a time."""
-RANKED_AT_ONCE = 300_000
+RANKED_AT_ONCE = 200_000
 """Replies times halves that are ranked at a time: few enough for a processor's own memory."""
 
 
@@ -107,8 +107,9 @@ def narrowed(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
 def excess(clusters: int) -> float:
     """The factor by which coefficients in halves of few clusters vary more than those of samples.
 
-    The variance of Fisher's z of n is 1/(n - 3), so that half of a sample varies by more than root two. With √((n - 4)/n) tests keep to their level and intervals to their coverage from 10 to 1,000 contexts,
-    of equal sizes and of very different ones (`benchmarks/correlation_tests.py`).
+    The variance of Fisher's z of n is 1/(n - 3), so that half of a sample varies by more than root two. With
+    √((n - 4)/n) tests keep to their level and intervals to their coverage from 10 to 1,000 contexts, of equal
+    sizes and of very different ones (`benchmarks/correlation_tests.py`).
     """
     return float(np.sqrt(max(clusters - 4, 1) / max(clusters, 1)))
 
@@ -189,15 +190,10 @@ def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats
 
     def correlate(weights: Floats) -> Floats:
         inside = np.ascontiguousarray(weights[:, clusters.block].T)  # (rows, halves)
-        found = np.empty((len(weights), len(x), len(y)))
-        count = inside.sum(axis=0)[:, None]
-        theirs = [one.ranks(inside) for one in y]
-        yy = np.stack([_dot(one, one) for one in theirs], axis=1)
-        ours = (one.ranks(inside) for one in x) if y is not x else theirs
-        for place, ranks in enumerate(ours):
-            xy = np.stack([_dot(ranks, one) for one in theirs], axis=1)
-            found[:, [place]] = _ratio(xy[:, None], _dot(ranks, ranks)[:, None], yy, count)
-        return found
+        theirs = _ranks_of_all(y, inside)
+        ours = theirs if y is x else _ranks_of_all(x, inside)
+        xx, yy = (np.einsum("hkr,hkr->hk", side, side) for side in (ours, theirs))
+        return _ratio(ours @ theirs.transpose(0, 2, 1), xx, yy, inside.sum(axis=0)[:, None])
 
     def parts() -> Iterator[Floats]:
         for weights in clusters.weights(draws):
@@ -207,10 +203,12 @@ def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats
         return np.concatenate(list(pool.map(correlate, parts())))
 
 
-def _dot(x: Floats, y: Floats) -> Floats:
-    """For each column, the sum of products."""
-    found: Floats = np.einsum("rd,rd->d", x, y)
-    return found
+def _ranks_of_all(columns: "Sequence[_Order]", inside: Floats) -> Floats:
+    """The ranks of every column in each half, (halves, columns, rows)."""
+    ranks = np.empty((inside.shape[1], len(columns), len(inside)))
+    for place, column in enumerate(columns):
+        ranks[:, place] = column.ranks(inside).T
+    return ranks
 
 
 class _Order(NamedTuple):
