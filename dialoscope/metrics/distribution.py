@@ -87,6 +87,8 @@ class DistributionMetric(PoolMetric[Points]):
             return np.empty(0)
         dialogue = np.unique(crowd.items, return_inverse=True)[1]
         found = self._scores_without_others(tally, dialogue % min(count, int(dialogue.max()) + 1))
+        if not len(found):
+            return found
         scaled: Floats = found.mean() + (found - found.mean()) * math.sqrt(len(crowd.points) / crowd.count)
         return scaled
 

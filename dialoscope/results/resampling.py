@@ -254,7 +254,8 @@ def studentised_bounds(value: float, left_out: Floats, confidence: float, draws:
     means = sums[:, 0] / blocks
     spread = np.sqrt(np.maximum(sums[:, 1] / blocks - means**2, 0) / (blocks - 1))
     varies = spread > SAME * np.abs(worth).max()
-    units = np.where(varies, means / np.where(varies, spread, 1), np.sign(means) * math.inf)
+    far = np.where(means == 0, 0, np.copysign(math.inf, means))
+    units = np.where(varies, means / np.where(varies, spread, 1), far)
     place = round(confidence * (len(units) - 1))
     low, high = np.sort(units)[[-1 - place, place]].tolist()
     return Interval(value - high * error, value - low * error)

@@ -130,6 +130,7 @@ def load(folder: Path) -> Result:
             else _points(folder, manifest["files"], number, statistics[name].combine_chunks())
             for name, number in kinds.items()
         }
+        _check_kinds(metrics, columns, manifest)
         return Result(
             replies=_index(replies, tuple(manifest["systems"])),
             metrics=metrics,
@@ -144,6 +145,15 @@ def load(folder: Path) -> Result:
         raise RunError(f"{folder} has a metric that is not installed here: {unknown}") from unknown
     except _BROKEN as broken:
         raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
+
+
+def _check_kinds(
+    metrics: tuple[Metric[Any], ...], columns: Mapping[str, Tally], manifest: Mapping[str, Any]
+) -> None:
+    """A damaged manifest may name the statistics of another metric."""
+    for one, entry in zip(metrics, manifest["metrics"], strict=True):
+        if not isinstance(columns[entry["statistics"]], one.tally):
+            raise ValueError(f"the statistics of {one} are not of its kind")
 
 
 def _recover(folder: Path) -> None:

@@ -96,7 +96,9 @@ def test_two_metrics_against_each_other(cli, run):
     )
     assert (code, err) == (0, "")
     assert out.splitlines()[2].split()[:3] == ["fluency", "rouge-l", "words"]
-    assert "p: Williams' test" in out
+    assert "both from random halves of the contexts" in out
+    tests = json.loads(cli("correlate", run, "--better", "rouge-l", "words", *QUICK, "--json")[1])
+    assert {"williams_p", "steiger_p"} < tests[0].keys()
     rows = json.loads(cli("correlate", run, "--every-pair", *QUICK, "--json", "--coefficient", "pearson")[1])
     assert len(rows) == 3 * 3, "of three metrics with values for replies, over three aspects"
     assert {row["coefficient"] for row in rows} == {"pearson"}

@@ -4,7 +4,7 @@ import json
 import math
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -257,7 +257,7 @@ def test_one_system_may_answer_the_same_twice():
 def test_ids_are_told_apart_where_two_files_have_the_same():
     given = [ds.Example("1", name, name, (f"Hi {name}",)) for name in ("left", "right")]
     assert [reply.id for reply in real_replies(rows(*given)).replies] == ["left:1", "right:1"]
-    turns = [Row(one, dialogue="d") for one in given]
+    turns = [Row(replace(one, dialogue="d")) for one in given]
     assert [reply.dialogue for reply in real_replies(turns).replies] == ["left:d", "right:d"]
 
 

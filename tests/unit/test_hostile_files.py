@@ -78,7 +78,7 @@ def test_word_vectors_in_a_damaged_gzip_are_refused(tmp_path):
 def run(tmp_path):
     path = tmp_path / "replies.jsonl"
     path.write_text("".join(json.dumps({"id": str(at), "response": "hi you"}) + "\n" for at in range(3)))
-    return ds.evaluate(ds.read(path), ["words"]).save(tmp_path / "run")
+    return ds.evaluate(ds.read(path), ["words", "distinct-1"]).save(tmp_path / "run")
 
 
 def seal(run, change):
@@ -134,4 +134,13 @@ def test_a_run_whose_table_is_none_cannot_be_verified(run, change):
 def test_a_run_whose_statistics_have_no_name_is_refused(run):
     seal(run, lambda manifest: manifest["metrics"][0].update(statistics=2**63))
     with pytest.raises(RunError, match="is not a whole run"):
+        ds.Result.load(run)
+
+
+def test_a_run_whose_metric_has_the_statistics_of_another_is_refused(run):
+    def swap(manifest):
+        manifest["metrics"][0]["statistics"] = manifest["metrics"][1]["statistics"]
+
+    seal(run, swap)
+    with pytest.raises(RunError, match="the statistics of .* are not of its kind"):
         ds.Result.load(run)

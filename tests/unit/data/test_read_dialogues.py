@@ -10,14 +10,14 @@ TURNS = [{"speaker": "user", "text": "hi"}, {"speaker": "Bot", "text": "hello", 
 def test_each_turn_of_the_system_becomes_an_example(write, examples):
     turns = [*TURNS, {"role": "user", "content": "bye"}, {"role": "Bot", "content": "see you"}]
     assert examples(write("a.jsonl", {"id": "d", "turns": turns})) == [
-        Example("d#2", "a", "hello", ("hi",), ("hey",), speakers=("user", "Bot")),
-        Example("d#4", "a", "see you", ("hi", "hello", "bye"), speakers=("user", "Bot", "user", "Bot")),
+        Example("d#2", "a", "hello", ("hi",), ("hey",), speakers=("user", "Bot"), dialogue="d"),
+        Example("d#4", "a", "see you", ("hi", "hello", "bye"), speakers=("user", "Bot", "user", "Bot"), dialogue="d"),
     ]
 
 
 def test_plain_turns_alternate_and_the_second_speaker_is_judged(write, examples):
     path = write("a.jsonl", {"turns": ["hi", "hello", "bye"]})
-    assert examples(path) == [Example("1#2", "a", "hello", ("hi",))]
+    assert examples(path) == [Example("1#2", "a", "hello", ("hi",), dialogue="1")]
     assert [example.id for example in examples(path, speaker="A")] == ["1#1", "1#3"]
 
 
@@ -31,13 +31,13 @@ def test_the_orders_given_to_a_model_are_not_what_it_said(write, examples):
     roles = [("system", "be kind"), ("user", "hi"), ("assistant", "hello")]
     turns = [{"role": role, "content": text} for role, text in roles]
     assert examples(write("a.jsonl", {"turns": turns})) == [
-        Example("1#3", "a", "hello", ("be kind", "hi"), speakers=("system", "user", "assistant"))
+        Example("1#3", "a", "hello", ("be kind", "hi"), speakers=("system", "user", "assistant"), dialogue="1")
     ]
 
 
 def test_dialogues_can_stand_in_the_cell_of_a_table(write, examples):
     path = write("a.csv", 'id,turns\nd,"[""hi"", ""hello""]"\n')
-    assert examples(path) == [Example("d#2", "a", "hello", ("hi",))]
+    assert examples(path) == [Example("d#2", "a", "hello", ("hi",), dialogue="d")]
 
 
 def test_a_row_with_a_reply_of_its_own_is_no_dialogue(write, examples):

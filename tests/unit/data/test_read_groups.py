@@ -19,7 +19,7 @@ def test_a_row_may_name_its_group(write, rows):
     )
     found = rows(path)
     assert [row.example.group for row in found] == ["q1", "7", "", ""]
-    assert [row.dialogue for row in found] == ["q1", "7", None, None]
+    assert [row.unit for row in found] == ["q1", "7", None, None]
 
 
 def test_a_group_may_have_a_column_of_another_name_and_stand_in_a_table(write, examples):
@@ -65,7 +65,7 @@ def test_items_may_have_groups(write, rows):
         write("r.txt", "x", "y"),
         write("r.jsonl", {"id": "2", "response": "y"}, {"id": "1", "response": "x"}),
     )
-    assert [(row.example.group, row.dialogue) for row in rows(items, replies={"bot": by_order})] == [
+    assert [(row.example.group, row.unit) for row in rows(items, replies={"bot": by_order})] == [
         ("g", "g"),
         ("", None),
     ]
@@ -108,7 +108,8 @@ def test_a_reply_that_was_not_had_is_refused_with_the_reason(write, complaint):
 
 def test_examples_in_memory_keep_their_group_and_it_is_checked():
     example = Example("1", "a", "x", group="g")
-    assert list(Replies.of([example]).rows(ReadLog())) == [Row(example, (), "g")]
+    assert list(Replies.of([example]).rows(ReadLog())) == [Row(example)]
+    assert Row(example).unit == "g"
     with pytest.raises(ds.DataError, match="`group` is null where text is due"):
         Replies.of([Example("1", "a", "x", group=None)])
 
