@@ -38,6 +38,8 @@ bench: .venv/ready
 	$(BIN)/python benchmarks/debiasing.py
 	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/comparisons.py
+	$(BIN)/python benchmarks/calibration.py
+	$(BIN)/python benchmarks/correlation_tests.py
 	$(BIN)/python benchmarks/correlations.py
 	$(BIN)/python benchmarks/meteor.py
 	$(BIN)/python benchmarks/language_model.py

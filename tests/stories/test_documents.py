@@ -4,10 +4,12 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import import_module
 
 import pytest
 
 import dialoscope as ds
+from benchmarks.calibration import QUICK_TRIALS, TOPICS
 from dialoscope.metrics import METRICS, metric_class
 from scripts import documents, fit_composite
 from scripts.documents import differences
@@ -163,3 +165,18 @@ def test_the_sample_is_what_its_readme_says():
     examples = list(ds.read(ROOT / "examples/sample.jsonl"))
     assert len({example.id for example in examples}) >= 40
     assert len({example.system for example in examples}) == 4
+
+
+def test_the_statistics_are_those_that_the_benchmark_measures():
+    """All of them, and in their ranges; that they are as measured nobody can see without measuring."""
+    page = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+) \| (.+) \| (-?\d+\.\d+) \| (.+) \| (\d+) \|$", page, re.MULTILINE)
+    shown = {(setting, what): (float(value), int(trials)) for setting, what, value, _, trials in rows}
+    measured = {(one.setting, one.quantity): one for topic in TOPICS for one in figures_of(topic)}
+    assert shown.keys() == measured.keys()
+    for name, (value, trials) in shown.items():
+        assert measured[name]._replace(value=value, trials=trials).fits, name
+
+
+def figures_of(topic):
+    return list(import_module(f"benchmarks.calibrations.{topic}").figures(QUICK_TRIALS, 1))
