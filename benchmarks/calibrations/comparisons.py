@@ -124,14 +124,15 @@ def at_detectable(contexts: int, rng: np.random.Generator) -> dict[str, float]:
 
 def pooled(name: str, replies: int, longer: float, rng: np.random.Generator) -> dict[str, float]:
     """Two systems with the same source of words; the second replies more often, or at greater length."""
+    real = [(said(rng, 8),) if name.startswith("fbd") else () for _ in range(60)]
     examples = [
-        ds.Example(f"{system}{context}-{number}", system, said(rng, length), (f"c{context}",))
+        ds.Example(f"{system}{context}-{number}", system, said(rng, length), (f"c{context}",), real[context])
         for system, many, factor in (("a", 1, 1.0), ("b", replies, longer))
         for context in range(60)
         for number in range(many)
         for length in [round(factor * int(rng.integers(3, 15)))]
     ]
-    (one,) = ds.compare(ds.evaluate(examples, [name]), "a", "b").contrasts
+    one, *_ = ds.compare(ds.evaluate(examples, [name]), "a", "b").contrasts
     return {"rejects": float(one.p < 0.05)}
 
 
@@ -153,6 +154,7 @@ POOLED = {
     "Distinct-1, 1 against 3 replies": partial(pooled, "distinct-1", 3, 1.0),
     "entropy-2, 1 against 3 replies": partial(pooled, "entropy-2", 3, 1.0),
     "self-BLEU-2, 1 against 3 replies": partial(pooled, "self-bleu-2", 3, 1.0),
+    "plain FBD, 1 against 3 replies": partial(pooled, "fbd:encoder=fake", 3, 1.0),
     "diversity-2, groups of 3 against 6": groups,
     "Distinct-2, equal numbers": partial(pooled, "distinct-2", 1, 1.0),
 }

@@ -40,7 +40,7 @@ def test_without_runs_the_shipped_table_is_shown(cli):
     code, out, err = cli("trust")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].split() == ["metric", "better", "ρ", "[95%]", "corpora", *"1234567"]
+    assert lines[0].split() == ["metric", "better", "ρ", "[95%]", "new", "corpus", "corpora", *"1234567"]
     assert lines[2].startswith("composite")
     assert any(line.startswith("bleu-4 ") for line in lines)
     assert "grade/grade_convai2 (coherence)" in out
@@ -86,7 +86,10 @@ def test_it_can_be_drawn(cli, runs, tmp_path):
 
 
 def test_what_cannot_be_done_is_told(cli, tmp_path):
-    assert "intervals from 1000 draws; name rated runs" in cli("trust", "--draws", 500)[2]
+    assert (
+        "intervals from 10000 random halves of the contexts; name rated runs"
+        in cli("trust", "--draws", 500)[2]
+    )
     (tmp_path / "bare.jsonl").write_text('{"response": "hello"}\n', encoding="utf-8")
     cli("score", tmp_path / "bare.jsonl", "-m", "words", "-o", tmp_path / "bare")
     code, _, err = cli("trust", tmp_path / "bare")

@@ -142,5 +142,5 @@ def test_a_run_whose_metric_has_the_statistics_of_another_is_refused(run):
         manifest["metrics"][0]["statistics"] = manifest["metrics"][1]["statistics"]
 
     seal(run, swap)
-    with pytest.raises(RunError, match="the statistics of .* are not of its kind"):
+    with pytest.raises(RunError, match=r"the statistics of .* are not of its kind"):
         ds.Result.load(run)

@@ -142,8 +142,8 @@ def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
     most = MOST_NUMBERS // len(some) ** 2
     if settings.draws > most:
         raise DialoscopeError(
-            f"{settings.draws} draws of {len(some)} columns are more than memory should hold; ask for {most} "
-            "or fewer."
+            f"{settings.draws} halves of {len(some)} columns are more than memory should hold; "
+            f"ask for {most} or fewer."
         )
     values = np.stack(some, axis=1)
     clusters = Clusters.of(items, settings.seed)

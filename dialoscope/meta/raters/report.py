@@ -202,7 +202,7 @@ class Raters(Report):
         if self.pairs:
             yield (
                 "With: correlations of the replies' mean ratings; intervals from "
-                f"{self.draws.times} draws of contexts, seed {self.draws.seed}."
+                f"{self.draws.times} random halves of the contexts, seed {self.draws.seed}."
             )
 
 

@@ -11,7 +11,14 @@ def test_each_turn_of_the_system_becomes_an_example(write, examples):
     turns = [*TURNS, {"role": "user", "content": "bye"}, {"role": "Bot", "content": "see you"}]
     assert examples(write("a.jsonl", {"id": "d", "turns": turns})) == [
         Example("d#2", "a", "hello", ("hi",), ("hey",), speakers=("user", "Bot"), dialogue="d"),
-        Example("d#4", "a", "see you", ("hi", "hello", "bye"), speakers=("user", "Bot", "user", "Bot"), dialogue="d"),
+        Example(
+            "d#4",
+            "a",
+            "see you",
+            ("hi", "hello", "bye"),
+            speakers=("user", "Bot", "user", "Bot"),
+            dialogue="d",
+        ),
     ]
 
 
@@ -31,7 +38,9 @@ def test_the_orders_given_to_a_model_are_not_what_it_said(write, examples):
     roles = [("system", "be kind"), ("user", "hi"), ("assistant", "hello")]
     turns = [{"role": role, "content": text} for role, text in roles]
     assert examples(write("a.jsonl", {"turns": turns})) == [
-        Example("1#3", "a", "hello", ("be kind", "hi"), speakers=("system", "user", "assistant"), dialogue="1")
+        Example(
+            "1#3", "a", "hello", ("be kind", "hi"), speakers=("system", "user", "assistant"), dialogue="1"
+        )
     ]
 
 

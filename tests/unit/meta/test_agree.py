@@ -245,7 +245,7 @@ def test_without_a_metric_of_length_nothing_is_held_constant():
         ({"draws": 0}, "draws be at least 1"),
         (
             {"draws": 2_000_000},
-            "2000000 draws of 13 columns are more than memory should hold; ask for 295857 or fewer.",
+            "2000000 halves of 13 columns are more than memory should hold; ask for 295857 or fewer.",
         ),
         ({"confidence": 1}, "confidence must lie between 0 and 1"),
         (

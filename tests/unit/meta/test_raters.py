@@ -140,7 +140,7 @@ def test_aspects_are_correlated_on_the_replies_that_have_both():
     assert ab.spearman.value == pytest.approx(spearmanr(*means).statistic)
     assert ab.pearson.low < ab.pearson.value < ab.pearson.high
     assert ac.spearman.value == pytest.approx(-1)
-    assert "200 draws of contexts, seed 0." in found.text()
+    assert "200 random halves of the contexts, seed 0." in found.text()
     assert ds.raters(run({"a": first})).pairs == ()
 
 
