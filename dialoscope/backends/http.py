@@ -26,6 +26,9 @@ Api = Literal["completions", "chat"]
 _MOST_STOPS = 4
 _ROUNDING = 1e-4
 """How far above 0 a log-probability may be: rounding a logit below 1,000 to float32 costs up to 2 ** -14."""
+_LOWEST = -(2.0**17)
+"""The lowest log-probability: logits in half precision differ by at most 2 * 65,504, and a vocabulary takes
+less than the 64 that are left. Wider formats could hold more, but no model computes such logits."""
 
 
 @dataclass(frozen=True)
@@ -228,10 +231,11 @@ def _values(tokens: "list[_Token]", text: Continuation) -> Floats:
     if any(map(math.isnan, values)):
         raise _Lacking("some tokens have no log-probability")
     for number, value in enumerate(values, begin + 1):
-        if not -math.inf < value <= _ROUNDING:
+        if not _LOWEST <= value <= _ROUNDING:
             raise BackendError(
                 f"the log-probability of token {number:,} of {len(tokens):,} is {value:g}; no probability "
-                "has it, since it must be finite and not above 0. Name another server, or another model on it"
+                f"has it, since it must be between {_LOWEST:,.0f} and 0. Name another server, or another "
+                "model on it"
             )
     return np.array([min(value, 0.0) for value in values], float)
 

@@ -277,6 +277,11 @@ def last_value(text: str) -> Act:
     return act
 
 
+def every_value(value: float) -> Act:
+    """This log-probability for each token but the first."""
+    return lambda call: scores(token_logprobs=[None, *[value] * (len(pieces(call.text)) - 1)])(call)
+
+
 def tokens(change: Callable[[list[str]], list[str]], *, is_offset: bool = False, **changes: object) -> Act:
     """Other tokens, with a log-probability each, and without offsets unless they are asked for."""
 
@@ -852,8 +857,17 @@ VALUES = [
             "beyond-double": "-1e400",
             "whole-beyond-double": huge(400),
             "minus-whole-beyond-double": f"-{huge(400)}",
+            "below-any-logits": "-131073",
+            "minus-1e308": "-1e308",
         }.items()
     ),
+    scored(
+        "values-minus-1e308",
+        every_value(-1e308),
+        Fails("request 2 of 2: the log-probability of token 2 of 4"),
+    ),
+    scored("values-lowest", every_value(-131072.0), Scores((-131072.0,) * 3)),
+    scored("values-in-place-of-minus-infinite", every_value(-9999.0), Scores((-9999.0,) * 3)),
     scored("value-rounded-above", last_value("1e-6"), Scores((-0.25, -0.5, 0.0))),
     scored("value-nan", last_value("NaN"), Fails("request 2 of 2: some tokens have no log-probability")),
     scored("value-5000-digits", last_value(f"-{huge(5000)}"), NOT_JSON),

@@ -175,7 +175,10 @@ def check_reply(row):
     return row["response"] == (allowed.text if isinstance(allowed, Gives) else right_reply(row["id"]))
 
 
-@pytest.mark.parametrize("name", ["value-positive", "value-whole-beyond-double", "retry-after-absurd-year"])
+@pytest.mark.parametrize(
+    "name",
+    ["value-positive", "value-whole-beyond-double", "values-minus-1e308", "retry-after-absurd-year"],
+)
 def test_scoring_with_such_a_server_ends_without_a_traceback(server, tmp_path, name):
     (row,) = [row for row in BEHAVIOURS if row.name == name]
     replies = tmp_path / "replies.jsonl"
