@@ -4,10 +4,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dialoscope.metrics.base import Bounds, SumMetric
+from dialoscope.metrics.base import Bounds, SumMetric, measured, ratio
 from dialoscope.metrics.likelihoods import ReadInContext
-from dialoscope.tally import Floats
+from dialoscope.tally import Floats, Sums
+from dialoscope.text import Batch
+
+_LOWEST_MEAN = -709.0
+"""The mean log-probability of tokens below which a reply is left out: exp(710) is beyond a double."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,25 @@ class Perplexity(SumMetric, ReadInContext):
     def relative_tolerance(self) -> float:
         """What shifts a logarithm multiplies the number."""
         return self.tolerance
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Also which replies have a perplexity beyond double range."""
+        tally = measured(self, batch)
+        rows = np.flatnonzero(super().defined(tally) & ~self.defined(tally))
+        if not len(rows):
+            return super().notes(batch)
+        count = f"{len(rows):,} of {len(batch):,} replies {'has' if len(rows) == 1 else 'have'}"
+        first = batch[int(rows[0])]
+        return [
+            *super().notes(batch),
+            f"{count} no {self}, which is beyond what a double holds where the mean log-probability of the "
+            f"tokens is below {_LOWEST_MEAN:g}; the first is {first.id!r} of {first.system!r}.",
+        ]
+
+    def defined(self, tally: Sums) -> NDArray[np.bool_]:
+        """Those with tokens whose perplexity a double holds; then it holds that of any group of them, too."""
+        sums, tokens = tally.rows.astype(float).T
+        return super().defined(tally) & (ratio(sums, tokens) >= _LOWEST_MEAN)
 
     def of_many(self, counts: Floats) -> Floats:
         """From the tokens of all replies together, so that long replies count for more."""

@@ -192,3 +192,21 @@ def test_scoring_with_such_a_server_ends_without_a_traceback(server, tmp_path, n
     else:
         assert done.returncode == 2
         assert "no probability has it" in done.stderr
+
+
+def test_a_perplexity_beyond_double_range_is_undefined_and_holds(server, tmp_path):
+    (row,) = [row for row in BEHAVIOURS if row.name == "values-in-place-of-minus-infinite"]
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text(
+        json.dumps({"id": "1", "system": "s", "context": ["abc"], "response": "defghi"}) + "\n"
+    )
+    metrics = [f"{name}:lm={server.url(row)}#m" for name in ("perplexity", "coherence", "pmi")]
+    run = tmp_path / "run"
+    done = dialoscope_command(
+        "score", replies, *(word for name in metrics for word in ("-m", name)), "-o", run
+    )
+    assert "RuntimeWarning" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "1 of 1 replies has no perplexity" in done.stdout + done.stderr
+    verified = dialoscope_command("verify", run)
+    assert verified.returncode == 0, verified.stderr + verified.stdout

@@ -278,6 +278,32 @@ def test_perplexity_is_made_from_all_tokens_and_not_the_mean_of_replies():
     assert result.values("perplexity:lm=fake") == pytest.approx(np.exp(-sums / [1, 4, 1]), nan_ok=True)
 
 
+@dataclass(frozen=True)
+class Dismissive(FakeLanguageModel):
+    """A word that begins with x has no probability to speak of."""
+
+    def log_probabilities(self, texts):
+        return [
+            np.array([-709.0 if word.startswith("y") else -710.0 if word.startswith("x") else -2.0])
+            for _, word in texts
+        ]
+
+
+def test_perplexity_beyond_double_range_is_undefined_and_said_to_be():
+    examples = [reply(text, "tea?", name=text) for text in ("x", "y", "z")]
+    lm = Dismissive()
+    result = ds.evaluate(examples, [ds.Coherence(lm=lm, scale="raw"), ds.Perplexity(lm=lm)])
+    _, metric = result.metrics
+    assert result.values(metric) == pytest.approx([math.nan, math.exp(709), math.exp(2)], nan_ok=True)
+    assert result.score(metric, "s") == pytest.approx(math.exp(711 / 2))
+    (note,) = [note for note in result.provenance.warnings if "double" in note]
+    assert note == (
+        f"1 of 3 replies has no {metric}, which is beyond what a double holds where the mean log-probability "
+        "of the tokens is below -709; the first is 'x' of 's'."
+    )
+    assert math.isnan(ds.evaluate(examples[:1], ds.Perplexity(lm=lm)).score(metric, "s"))
+
+
 def test_what_metrics_are_made_from_is_kept_once():
     examples = [reply("yes", "tea?"), reply("no thanks", "tea?", name="2")]
     names = [
