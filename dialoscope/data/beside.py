@@ -34,6 +34,7 @@ def read_beside(
                     if isinstance(cells, BadRow):
                         raise cells
                     found += rows(cells, number, f"{source.name}:{line}")
+                    log.rows += 1
                 except BadRow as bad:
                     log.report(Problem(source.name, line, str(bad)))
         except Empty:

@@ -11,7 +11,7 @@ from dialoscope.data.dialogues import EVERYBODY
 from dialoscope.data.layout import Layout
 from dialoscope.data.names import COLUMNS, ERROR, Names, listed
 from dialoscope.data.opening import Empty, is_empty
-from dialoscope.data.problems import BadRow, Problem, ReadLog, counted
+from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, counted
 from dialoscope.data.replies import Replies, read
 from dialoscope.data.source import Source, holds_columns, name_value
 from dialoscope.data.tables import read_records
@@ -190,18 +190,19 @@ def _collected(files: Iterable[tuple[str, Outcomes]], log: ReadLog, source: Repl
     """Each context once, or all that is wrong with them."""
     found: dict[str, ContextRow] = {}
     repeated = 0
+    skips = source is not None and source.skips_problems
     for file, outcomes in files:
         for line, outcome in outcomes:
             row = outcome if isinstance(outcome, BadRow) else _admitted(outcome, found)
             if isinstance(row, BadRow):
-                log.report(Problem(file, line, str(row)))
+                log.report(Problem(file, line, str(row)), skips=skips)
             else:
+                log.rows += 1
                 repeated += row is not outcome
-    skips = source is not None and source.skips_problems
     if log.problem_count and not (skips and found):
-        skip = "\nPut them right, or leave these rows out with --on-error skip (on_error='skip')."
         problems = counted(log.problem_count, "problem")
-        raise DataError(f"{problems} in the contexts:\n{log.summary()}{'' if skips else skip}")
+        advice = "" if skips else f"\n{LEAVE_OUT}"
+        raise DataError(f"{problems} in the contexts:\n{log.summary()}{advice}")
     if not found:
         raise DataError("There is not one context to answer.")
     arguments = None if source is None else source.arguments()

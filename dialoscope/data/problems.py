@@ -4,10 +4,19 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from dialoscope.errors import DataError
 from dialoscope.printable import printable
 
 SHOWN = 20
 """Problems kept and shown; more would bury the first, which is usually the cause of the others."""
+
+MOST_PROBLEMS = 100_000
+"""Problems counted where one is enough to end with an error."""
+
+MOST_SKIPPED = 1_000_000
+"""Problems passed over, beyond a hundred for each good row. A few bytes of gzip can hold any number."""
+
+LEAVE_OUT = "Put them right, or leave these rows out with --on-error skip (on_error='skip')."
 
 _COLUMN_LIMIT = 1000
 """Ignored columns counted apart: a file that names new ones in every row must not fill the memory."""
@@ -36,17 +45,22 @@ class ReadLog:
     on_bytes: Callable[[int], None] | None = None
     """Told the number of raw bytes consumed since it was last called."""
     rows: int = 0
-    """Replies read without a problem."""
+    """Rows read without a problem."""
     problems: list[Problem] = field(default_factory=list)
     """The first problems only."""
     problem_count: int = 0
     ignored_columns: Counter[str] = field(default_factory=Counter)
 
-    def report(self, problem: Problem) -> None:
-        """Count a problem, and keep it if it is among the first."""
+    def report(self, problem: Problem, *, skips: bool | None = None) -> None:
+        """Count a problem, and keep it if it is among the first; too many of them end the reading.
+
+        `skips` says whether rows with problems are left out, and is None where they cannot be.
+        """
         self.problem_count += 1
         if len(self.problems) < SHOWN:
             self.problems.append(problem)
+        if self.problem_count >= (MOST_SKIPPED + 100 * self.rows if skips else MOST_PROBLEMS):
+            raise DataError(self._ended(problem, "" if skips is not False else f" {LEAVE_OUT}"))
 
     def ignore(self, column: str, rows: int = 1) -> None:
         """Count rows in which a column was not read."""
@@ -63,6 +77,13 @@ class ReadLog:
         shown = "\n".join(map(str, self.problems))
         left = self.problem_count - len(self.problems)
         return shown + (f"\n... and {left} more" if left else "")
+
+    def _ended(self, last: Problem, advice: str) -> str:
+        problems, rows = counted(self.problem_count, "problem"), counted(self.rows, "good row")
+        return (
+            f"{problems} and {rows} up to {last.file}:{last.line}, where reading ended:\n{self.summary()}\n"
+            f"Is this the right file, and are its columns named as they should be (--map)?{advice}"
+        )
 
 
 def counted(number: int, noun: str) -> str:

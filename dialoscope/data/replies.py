@@ -12,7 +12,7 @@ from dialoscope.data.duplicates import Seen
 from dialoscope.data.join import ITEM_COLUMNS, REPLY_COLUMNS, ItemList, SystemReplies
 from dialoscope.data.layout import Layout, Row
 from dialoscope.data.names import COLUMNS, Names
-from dialoscope.data.problems import BadRow, Problem, ReadLog, counted
+from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, counted
 from dialoscope.data.source import (
     FORMATS,
     STANDARD_INPUT,
@@ -125,7 +125,7 @@ class Replies:
             for line, outcome in outcomes:
                 row = outcome if isinstance(outcome, BadRow) else seen.admit(outcome, line)
                 if isinstance(row, BadRow):
-                    log.report(Problem(file, line, str(row)))
+                    log.report(Problem(file, line, str(row)), skips=self.skips_problems)
                     continue
                 log.rows += 1
                 if self.skips_problems or log.problem_count == problems_before:
@@ -184,10 +184,7 @@ class Replies:
         found = counted(log.problem_count, "problem")
         if self.skips_problems:
             raise DataError(f"Not one reply could be read; {found}:\n{log.summary()}")
-        raise DataError(
-            f"{found} in the data:\n{log.summary()}\n"
-            "Put them right, or leave these rows out with --on-error skip (on_error='skip')."
-        )
+        raise DataError(f"{found} in the data:\n{log.summary()}\n{LEAVE_OUT}")
 
 
 @dataclass(frozen=True, slots=True)

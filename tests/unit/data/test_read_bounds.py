@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialoscope.data import arrow, dialogues, lines
+from dialoscope import read_contexts, read_ratings
+from dialoscope.data import arrow, dialogues, lines, problems
+from dialoscope.errors import DataError
 
 
 def as_parquet(rows: int) -> bytes:
@@ -83,6 +85,55 @@ def test_replies_in_plain_text_may_be_empty_up_to_the_same_bound(write, examples
     assert complaint(items, replies={"bot": path}).startswith(
         f"{path}:21: 21 of the lines up to here are blank"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "bad", "good", "line"),
+    [
+        ("a.csv", b"id,response\n", b"x\n", b"1,y\n", 21),
+        ("a.csv", b"id,response\n", b"{}\n", b"1,y\n", 21),
+        ("a.csv", b"id,response\n", b'"\n"\n', b"1,y\n", 40),
+        ("a.csv", b"id,response\n", b"\n" * 9 + b"x\n", b"1,y\n", 201),
+        ("a.jsonl", b"", b"{}\n", b'{"response": "y"}\n', 20),
+        ("a.jsonl", b"", b"1\n", b'{"response": "y"}\n', 20),
+    ],
+)
+def test_a_flood_of_malformed_rows_ends_at_a_bound(
+    write, examples, complaint, monkeypatch, name, head, bad, good, line
+):
+    monkeypatch.setattr(problems, "MOST_PROBLEMS", 20)
+    monkeypatch.setattr(problems, "MOST_SKIPPED", 30)
+    path = write(name, head, bad * 1000)
+    assert complaint(path).startswith(
+        f"20 problems and 0 good rows up to {path}:{line}, where reading ended:\n"
+    )
+    assert complaint(path).endswith(
+        "\nIs this the right file, and are its columns named as they should be (--map)? Put them right, or "
+        "leave these rows out with --on-error skip (on_error='skip')."
+    )
+    assert complaint(path, on_error="skip").startswith("30 problems and 0 good rows up to ")
+    assert complaint(path, on_error="skip").endswith("named as they should be (--map)?")
+    path = write(name, head, bad * 29, good, bad * 100)
+    assert len(examples(path, on_error="skip")) == 1
+    path = write(name, head, bad * 29, good, bad * 101)
+    assert complaint(path, on_error="skip").startswith("130 problems and 1 good row up to ")
+
+
+@pytest.mark.parametrize("reader", [read_contexts, read_ratings])
+def test_so_does_one_of_contexts_and_ratings(write, monkeypatch, reader):
+    monkeypatch.setattr(problems, "MOST_PROBLEMS", 20)
+    path = write("a.csv", b"id,context,aspect,rating\n", b"1,hello,overall,1\n", b"x\n" * 100)
+    with pytest.raises(DataError, match=r"^20 problems and 1 good row up to .*a\.csv:22, where"):
+        reader(path)
+
+
+def test_contexts_may_be_malformed_up_to_a_hundred_for_each_good_one(write, monkeypatch):
+    monkeypatch.setattr(problems, "MOST_SKIPPED", 30)
+    path = write("a.csv", b"id,context\n", b"1,hi\n", b"x\n" * 129)
+    assert len(read_contexts(path, on_error="skip").rows) == 1
+    path = write("a.csv", b"id,context\n", b"1,hi\n", b"x\n" * 130)
+    with pytest.raises(DataError, match=r"^130 problems and 1 good row up to "):
+        read_contexts(path, on_error="skip")
 
 
 @pytest.mark.parametrize(("bound", "most"), [("MOST_TURNS", 4), ("MOST_REPEATED", 1 + 3 + 6 + 10)])
