@@ -4,8 +4,8 @@ This module imports next to nothing, so that Ctrl-C is answered with a line whil
 imported, too, where an exception would be shown as a traceback, or be lost.
 """
 
+import _signal  # type: ignore[import-not-found] # signal itself, a file, takes long enough for Ctrl-C
 import os
-import signal
 import sys
 
 TYPE_CHECKING = False  # typing itself takes a while to import
@@ -15,21 +15,22 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line in a process of its own."""
-    ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler  # as in a script's background
+    # Ignored as in a script's background.
+    ignored = _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler
     if not ignored:
-        signal.signal(signal.SIGINT, _end_at_once)
+        _signal.signal(_signal.SIGINT, _end_at_once)
     from dialoscope.cli import main as run
 
     try:
         if not ignored:
             sys.unraisablehook = _repeat_interrupt
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         run()
     except KeyboardInterrupt:  # another one, while the first was being answered
-        _end_at_once(signal.SIGINT, None)
+        _end_at_once(_signal.SIGINT, None)
     finally:
         if not ignored:  # Python is about to end, and an exception in that would be shown as a traceback
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 def _end_at_once(number: int, frame: "FrameType | None") -> None:
@@ -48,7 +49,7 @@ def _repeat_interrupt(ignored: "sys.UnraisableHookArgs") -> None:
         return
     from threading import Timer
 
-    Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+    Timer(0.01, os.kill, (os.getpid(), _signal.SIGINT)).start()
 
 
 if __name__ == "__main__":

@@ -77,8 +77,19 @@ KILLED_WORKER = (
     "A worker ended before its work was done: it was killed, perhaps for want of memory. "
     "Try fewer workers: --workers 1.\n"
 )
-OUR_FRAME = re.compile(re.escape(f'File "{ROOT / "dialoscope"}{os.sep}') + r"[^\n]*, in (?!<module>)")
-"""A line of a traceback that names a function of the package: from `main` on there is always one."""
+OUR_FRAME = re.compile(
+    re.escape(f'File "{ROOT / "dialoscope"}{os.sep}') + r'(__main__\.py"|[^\n]*, in (?!<module>))'
+)
+"""A line of a traceback that names the program, or a function of the package: from `main` on there is one.
+
+Only the package itself, which is imported before the program, is out of the program's hands.
+"""
+IMPORTED_FIRST = """
+import sys, dialoscope
+before = set(sys.modules)
+import dialoscope.__main__
+print(*sorted(name for name in set(sys.modules) - before if sys.modules[name].__spec__.has_location))
+"""
 ENDED_BY_INTERRUPT = (130, -signal.SIGINT)  # a shell reports 130 for both
 SCORE = ("score", "-", "--suite", "lexical")
 
@@ -132,6 +143,18 @@ def test_ctrl_c_from_outside(delay):
         assert said in ("Interrupted.\n", "")
         assert code in ENDED_BY_INTERRUPT
         assert said or code == -signal.SIGINT, "only Python's default, before it has started, says nothing"
+
+
+def test_nothing_is_imported_from_a_file_before_ctrl_c_is_answered():
+    """An interrupt in such an import would be shown as a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", IMPORTED_FIRST],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["dialoscope.__main__"]
 
 
 def test_ctrl_c_in_a_callback_is_not_lost():
