@@ -3,7 +3,8 @@
 import dataclasses
 import difflib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module, metadata
 from itertools import product
@@ -12,7 +13,7 @@ from typing import Any, get_type_hints
 
 from dialoscope.assets import ASSETS, licences
 from dialoscope.backends.naming import described, is_kind
-from dialoscope.errors import MetricError
+from dialoscope.errors import DialoscopeError, MetricError
 from dialoscope.metrics.base import (
     AdditiveMetric,
     Bounds,
@@ -93,6 +94,9 @@ SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
     }
 )
 
+_ATTRIBUTES = ("name", "version", "paper", "higher_is_better", "tally")
+"""What the class of a metric must have beside its methods."""
+
 
 def metric(text: str, *, licence: str | None = None) -> Metric[Any]:
     """The one metric that the text names; for `licence` see `metrics`."""
@@ -138,7 +142,8 @@ def _named(text: str, licence: str | None) -> list[Metric[Any]]:
         if not is_kind(hints.get(key.partition(".")[0]))
     ]
     models = _models(settings, preset, chosen, is_permissive=licence == "permissive")
-    return [chosen(**{**preset, **models, **dict(choice)}) for choice in product(*options)]
+    with plugin_named(chosen):
+        return [chosen(**{**preset, **models, **dict(choice)}) for choice in product(*options)]
 
 
 def _words(chosen: type[Metric[Any]], key: str, value: str) -> list[str]:
@@ -224,24 +229,44 @@ def _plugins() -> Mapping[str, metadata.EntryPoint]:
 
 def _load_plugin(entry: metadata.EntryPoint) -> type[Metric[Any]]:
     """Import the class that an entry point names; whatever is wrong with it, the message says whose it is."""
-    package = f" of the package {printable(entry.dist.name)}" if entry.dist else ""
-    subject = f"The metric '{printable(entry.name)}'{package}"
-    advice = "Repair or remove that package; other metrics are not affected."
     try:
         plugin = entry.load()
     except (Exception, SystemExit) as error:  # a module may do anything when it is imported
-        reason = printable(" ".join(str(error).split()))
-        raise MetricError(
-            f"{subject} cannot be loaded: {type(error).__name__}: {reason.rstrip('.')}. {advice}"
-        ) from error
+        raise _broken(entry, f"cannot be loaded: {_in_words(error)}") from error
     if not (isinstance(plugin, type) and issubclass(plugin, Metric)):
-        raise MetricError(f"{subject} cannot be used: {printable(entry.value)} is no Metric. {advice}")
-    missing = [name for name in ("name", "version", "paper", "tally") if not hasattr(plugin, name)]
+        raise _broken(entry, f"cannot be used: {printable(entry.value)} is no Metric")
+    missing = [name for name in _ATTRIBUTES if not hasattr(plugin, name)]
     missing += sorted(plugin.__abstractmethods__) if inspect.isabstract(plugin) else []
     if missing:
-        lacks = ", ".join(missing)
-        raise MetricError(f"{subject} cannot be used: {printable(entry.value)} lacks {lacks}. {advice}")
+        raise _broken(entry, f"cannot be used: {printable(entry.value)} lacks {', '.join(missing)}")
     return plugin
+
+
+@contextmanager
+def plugin_named(chosen: type[Metric[Any]]) -> Iterator[None]:
+    """Say which plug-in it was that raised an exception, if the metric is one."""
+    try:
+        yield
+    except DialoscopeError:
+        raise
+    except Exception as error:
+        entry = None if chosen.name in METRICS else _plugins().get(chosen.name)
+        if entry is None or entry.module.partition(".")[0] != chosen.__module__.partition(".")[0]:
+            raise
+        raise _broken(entry, f"failed: {_in_words(error)}") from error
+
+
+def _broken(entry: metadata.EntryPoint, what: str) -> MetricError:
+    package = f" of the package {printable(entry.dist.name)}" if entry.dist else ""
+    return MetricError(
+        f"The metric '{printable(entry.name)}'{package} {what}. "
+        "Repair or remove that package; other metrics are not affected."
+    )
+
+
+def _in_words(error: BaseException) -> str:
+    reason = printable(" ".join(str(error).split())).rstrip(".")
+    return f"{type(error).__name__}: {reason}" if reason else type(error).__name__
 
 
 def _split_name(head: str) -> tuple[str, str | None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialoscope.errors import MetricError
-from dialoscope.metrics import metric_class, metric_names
+from dialoscope.metrics import metric_class, metric_names, plugin_named
 from dialoscope.metrics.base import Metric
 
 Known = Callable[[Metric[Any]], Mapping[str, Any]]
@@ -68,7 +68,9 @@ def catalogue(trust: Known = lambda _: {}) -> Catalogue:
     entries, broken = [], []
     for name in metric_names():
         try:
-            entries.append(_entry(metric_class(name), trust))
+            chosen = metric_class(name)
+            with plugin_named(chosen):
+                entries.append(_entry(chosen, trust))
         except MetricError as error:
             broken.append(str(error))
     return Catalogue(tuple(entries), tuple(broken))

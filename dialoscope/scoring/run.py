@@ -18,7 +18,7 @@ from dialoscope.backends import Corpus
 from dialoscope.backends.kinds import asset_names_of
 from dialoscope.data import Lint, ReadLog, Replies, Row, RowSource, canonical
 from dialoscope.errors import DataError, MetricError
-from dialoscope.metrics import Metric, check_licences, suite
+from dialoscope.metrics import Metric, check_licences, plugin_named, suite
 from dialoscope.metrics import metrics as read_metrics
 from dialoscope.metrics.base import measured, setting_types
 from dialoscope.records import Example
@@ -375,8 +375,12 @@ def _mapped(
 def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _Measured:
     batch = examples if isinstance(examples, Batch) else Batch(examples)
     for one in metrics:
-        one.announce(batch)
-    tallies = [measured(one, batch) for one in metrics]
+        with plugin_named(type(one)):
+            one.announce(batch)
+    tallies = []
+    for one in metrics:
+        with plugin_named(type(one)):
+            tallies.append(measured(one, batch))
     for one, tally in zip(metrics, tallies, strict=True):
         if len(tally) != len(batch):
             raise MetricError(

@@ -195,6 +195,7 @@ SHOUTING = "shouting:Shouting"
         ("def Shouting():\n    pass\n", SHOUTING, "used: shouting:Shouting is no Metric."),
         (CORRECT.replace("def grade", "def grad"), SHOUTING, "used: shouting:Shouting lacks grade."),
         (CORRECT.replace("paper =", "article ="), SHOUTING, "used: shouting:Shouting lacks paper."),
+        (CORRECT.replace("higher_is", "is"), SHOUTING, "used: shouting:Shouting lacks higher_is_better."),
         (CORRECT, "not an entry point at all", "loaded: "),
     ],
 )  # fmt: skip
@@ -208,6 +209,52 @@ def test_a_broken_plug_in_is_named_and_harms_no_other_metric(plugins, module, va
     assert ds.metric("bleu-2") == ds.Bleu(2)
     with pytest.raises(ds.MetricError, match="Did you mean 'shouting'"):
         ds.metric("shoutin")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "raised"),
+    [
+        ("return [0.5", "return [1 / 0", "ZeroDivisionError: division by zero"),
+        ("[0.5 for _", "['?' for _", "ValueError: could not convert string to float: '?'"),
+        (
+            "    def grade",
+            "    def __post_init__(self):\n        assert False\n    def grade",
+            "AssertionError",
+        ),
+    ],
+)
+def test_an_exception_in_a_plug_in_says_whose_it_is(plugins, ours, theirs, raised):
+    plugin(plugins, CORRECT.replace(ours, theirs), SHOUTING)
+    with pytest.raises(ds.MetricError) as error:
+        ds.evaluate([ds.Example("1", "s", "HEllo")], ["words", "shouting"])
+    assert str(error.value) == (
+        f"The metric 'shouting' of the package loud-metrics failed: {raised}. "
+        "Repair or remove that package; other metrics are not affected."
+    )
+    assert error.value.__cause__ is not None, "whoever wrote it wants the traceback"
+
+
+def test_an_exception_in_a_metric_that_is_no_plug_in_is_left_as_it_is(plugins):
+    plugin(plugins, CORRECT, SHOUTING)
+
+    class Whispering(type(ds.metric("shouting"))):
+        __module__ = "mine"
+
+        def grade(self, batch):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ds.evaluate([ds.Example("1", "s", "HEllo")], [Whispering()])
+
+
+def test_the_list_of_metrics_is_shown_whatever_a_plug_in_holds(plugins):
+    plugin(plugins, CORRECT.replace("= False", "= 'yes'"), SHOUTING)
+    from dialoscope.metrics.catalogue import catalogue
+
+    listed = catalogue()
+    assert "bleu" in {entry.name for entry in listed.entries}
+    (said,) = listed.broken
+    assert said.startswith("The metric 'shouting' of the package loud-metrics failed: KeyError: 'yes'.")
 
 
 def test_a_broken_plug_in_is_a_line_at_the_command_line(tmp_path):
