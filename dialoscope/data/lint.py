@@ -175,6 +175,7 @@ class Lint:
     def warnings(self, log: ReadLog) -> list[str]:
         """One printable sentence for each thing that should be looked at."""
         sentences = (
+            *log.left_out(),
             *self._tokenised(),
             *self._unspaced(),
             *self._unequal_ids(),

@@ -18,6 +18,9 @@ MOST_SKIPPED = 1_000_000
 
 LEAVE_OUT = "Put them right, or leave these rows out with --on-error skip (on_error='skip')."
 
+_NAMED = 3
+"""Malformed rows that are named in a warning."""
+
 _COLUMN_LIMIT = 1000
 """Ignored columns counted apart: a file that names new ones in every row must not fill the memory."""
 
@@ -78,12 +81,23 @@ class ReadLog:
         left = self.problem_count - len(self.problems)
         return shown + (f"\n... and {left} more" if left else "")
 
+    def left_out(self) -> list[str]:
+        """A sentence that names the first rows that were left out; none where all were read."""
+        more = f"; and {self.problem_count - _NAMED} more" if self.problem_count > _NAMED else ""
+        named = "; ".join(map(str, self.problems[:_NAMED]))
+        return [f"{rows_left_out(self.problem_count)}: {named}{more}."] if self.problem_count else []
+
     def _ended(self, last: Problem, advice: str) -> str:
         problems, rows = counted(self.problem_count, "problem"), counted(self.rows, "good row")
         return (
             f"{problems} and {rows} up to {last.file}:{last.line}, where reading ended:\n{self.summary()}\n"
             f"Is this the right file, and are its columns named as they should be (--map)?{advice}"
         )
+
+
+def rows_left_out(count: int) -> str:
+    """What a warning of malformed rows begins with."""
+    return f"{counted(count, 'malformed row')} {'was' if count == 1 else 'were'} left out"
 
 
 def counted(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
+from dialoscope.data.problems import rows_left_out
 from dialoscope.printable import printable
 
 
@@ -45,8 +46,9 @@ class Provenance:
 
     def notices(self) -> list[str]:
         """What a reader of the numbers should be told about the data."""
-        skipped = [f"{self.skipped} malformed rows were left out."] if self.skipped else []
-        return [*skipped, *self.warnings]
+        left_out = rows_left_out(self.skipped)
+        is_warned_of = not self.skipped or any(text.startswith(left_out) for text in self.warnings)
+        return [*self.warnings] if is_warned_of else [f"{left_out}.", *self.warnings]
 
 
 _PACKAGES = ("dialoscope", "numpy", "scipy", "rapidfuzz", "regex", "nltk", "pyarrow")

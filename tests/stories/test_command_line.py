@@ -147,10 +147,25 @@ def test_bad_rows_stop_the_run_with_file_line_and_reason(tmp_path, cli):
     assert f"{path}:3: " in err
     assert "--on-error skip" in err
     assert "Traceback" not in err
-    code, out, err = cli("score", path, "-m", "words", "--on-error", "skip", "--csv")
+    run = tmp_path / "run"
+    code, out, err = cli("score", path, "-m", "words", "--on-error", "skip", "--csv", "-o", run)
     assert code == 0
-    assert "2 malformed rows were left out" in err
+    (left_out,) = [line for line in err.splitlines() if "left out" in line]
+    assert left_out.startswith(f"Warning: 2 malformed rows were left out: {path}:2: ")
+    assert f"; {path}:3: " in left_out
     assert next(csv.DictReader(io.StringIO(out)))["replies"] == "1"
+    assert left_out in cli("show", run)[2].splitlines()
+    (warning,) = ds.Result.load(run).provenance.warnings
+    assert left_out == f"Warning: {warning}"
+
+
+def test_lint_says_what_was_left_out(tmp_path, cli):
+    path = tmp_path / "replies.jsonl"
+    path.write_text('{"id": 1, "response": "fine"}\n' + '{"id": 2, "response": "a", "response": "b"}\n' * 5)
+    code, out, err = cli("lint", path, "--on-error", "skip")
+    assert (code, out) == (0, "")
+    assert err.startswith(f"Warning: 5 malformed rows were left out: {path}:2: ")
+    assert err.endswith("; and 2 more.\n")
 
 
 def test_hostile_text_cannot_reach_the_terminal(tmp_path, cli):

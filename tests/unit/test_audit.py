@@ -421,8 +421,9 @@ def test_warnings_are_about_the_real_replies_and_not_about_perturbed_ones(tmp_pa
         + '{"response": "no reference"}\n{"broken'
     )
     found = ds.audit(ds.read(path, on_error="skip"))
-    (left_out, looks, ignored, without) = found.result.provenance.warnings
+    (left_out, malformed, looks, ignored, without) = found.result.provenance.warnings
     assert left_out == "No reply has context, so these were left out: copying-2."
+    assert malformed.startswith("1 malformed row was left out: ")
     assert looks.startswith(
         "Replies look tokenised (spaces before punctuation, split contractions): 'real' (8 of 8)"
     )

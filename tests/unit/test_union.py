@@ -166,3 +166,11 @@ def test_joined_runs_keep_what_each_had():
     )
     with pytest.raises(ds.RunError, match="Two systems would be called '1:bot'; rename one of them"):
         union(run(replies("bot", 1), replies("1:bot", 1)), new)
+
+
+def test_rows_left_out_are_counted_together():
+    old, new = run(replies("bot", 1)), run(replies("bot", 2))
+    skipped = replace(old, provenance=replace(old.provenance, skipped=1, warnings=("Odd.",)))
+    assert skipped.provenance.notices() == ["1 malformed row was left out.", "Odd."]
+    assert union(skipped, skipped).provenance.notices() == ["2 malformed rows were left out."]
+    assert union(new, new).provenance.notices() == []
