@@ -114,9 +114,10 @@ def test_word_vectors_compare_equal_words_once(scored, texts):
     assert [cell["undefined"] for cell in cells.values()] == [0, 0, 0]
 
 
-def test_a_table_of_100_000_columns_is_read(tmp_path):
+def test_a_table_of_500_000_columns_is_read(tmp_path):
+    """In a second or two; comparing each name with each other would take many times the limit."""
     path = tmp_path / "wide.csv"
-    columns = [f"c{i}" for i in range(100_000)]
+    columns = [f"c{i}" for i in range(500_000)]
     path.write_text(f"response,{','.join(columns)}\nhello{',' * len(columns)}\n")
     done = dialoscope("score", path, "-m", "words")
     assert done.returncode == 0, done.stderr
