@@ -11,12 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dialoscope.backends.base import Encoder
-from dialoscope.backends.checkpoints import SPEC, WEIGHTS, Trained, check_weights, weights_hash
+from dialoscope.backends.checkpoints import WEIGHTS, Trained, check_weights, weights_hash
 from dialoscope.backends.content import content_hash
 from dialoscope.backends.cutting import Cut, cut_by, latest
 from dialoscope.backends.encoder import TransformerEncoder
 from dialoscope.backends.kinds import asset_names_of
-from dialoscope.backends.models import configuration
+from dialoscope.backends.models import SPEC, configuration
 from dialoscope.backends.naming import described
 from dialoscope.errors import BackendError, MissingExtra
 from dialoscope.printable import printable

@@ -7,13 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from dialoscope.backends.models import is_folder
+from dialoscope.backends.models import SPEC, is_folder, trained_with
 from dialoscope.errors import BackendError
 from dialoscope.files import hash_file
 from dialoscope.printable import printable
 
-SPEC, WEIGHTS = "spec.json", "weights.safetensors"
-"""Of a checkpoint: what it says of itself, and what was learned."""
+WEIGHTS = "weights.safetensors"
+"""Of a checkpoint: what was learned."""
 SHOWN = 8
 """So many characters of a hash stand in a signature."""
 
@@ -38,12 +38,7 @@ class Trained:
 
     def trained_with(self, setting: str) -> str:
         """What a setting of the training was; empty where the folder does not say."""
-        if self.folder is None:
-            return ""
-        try:
-            return str(json.loads((self.folder / SPEC).read_text(encoding="utf-8"))["settings"][setting])
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""  # what is wrong with it is told when it is used
+        return trained_with(self.folder, setting) if self.folder else ""
 
     @property
     def pinned(self) -> Self:

@@ -11,14 +11,14 @@ import numpy as np
 
 import dialoscope.assets as assets
 from dialoscope.backends.base import Encoder, Pair, WordVectors
-from dialoscope.backends.checkpoints import SPEC, WEIGHTS, Trained, check_weights, weights_hash
+from dialoscope.backends.checkpoints import WEIGHTS, Trained, check_weights, weights_hash
 from dialoscope.backends.content import content_hash
 from dialoscope.backends.cutting import Cut, cut_by, latest
 from dialoscope.backends.features import Features, Pooling, embedding_of
 from dialoscope.backends.kinds import asset_named, asset_names_of
 from dialoscope.backends.language_model import import_torch_side
 from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import configuration, is_folder
+from dialoscope.backends.models import SPEC, configuration, is_folder
 from dialoscope.errors import BackendError
 from dialoscope.printable import printable
 from dialoscope.signature import signature

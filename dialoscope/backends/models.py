@@ -25,7 +25,8 @@ _UNREAD_SUFFIXES = frozenset(
 _MODEL_KINDS = ("language model", "encoder", "classifier")
 _HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?", re.ASCII)
 
-
+SPEC = "spec.json"
+"""Of a checkpoint: what it says of itself."""
 ADAPTER = "adapter_config.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 """What peft calls its files; the folder of an adapter names the model that it was trained on top of."""
@@ -100,12 +101,28 @@ def fingerprint(model: str, revision: str = "main") -> str:
 
 
 def asset_names(model: str) -> tuple[str, ...]:
-    """The asset that a model is, or was trained on top of; nothing is fetched."""
-    if not is_folder(model):
-        return (model,) if model in assets.ASSETS else ()
-    folder = Path(model).expanduser()
-    base = base_name(folder) if (folder / ADAPTER).is_file() else ""
-    return (base,) if base in assets.ASSETS and not is_folder(base) else ()
+    """The assets that a model is or was trained from, over as many trainings as there were.
+
+    Nothing is fetched. Of a model on the hub nothing is known.
+    """
+    found, waiting = dict[str, None](), [model]
+    for name in waiting:  # which grows
+        if not is_folder(name):
+            found.update(dict.fromkeys([name] if name in assets.ASSETS else []))
+            continue
+        folder = Path(name).expanduser()
+        below = [trained_with(folder, setting) for setting in ("model", "teacher")]
+        below += [base_name(folder)] if (folder / ADAPTER).is_file() else []
+        waiting += [name for name in below if name and name not in waiting]
+    return tuple(found)
+
+
+def trained_with(folder: Path, setting: str) -> str:
+    """What a setting was of the training that left this folder; empty where nothing says so."""
+    try:
+        return str(json.loads((folder / SPEC).read_text(encoding="utf-8"))["settings"][setting])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""  # what is wrong with it is told when it is used
 
 
 def _joined(adapter: str, base: str) -> str:

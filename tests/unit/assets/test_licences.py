@@ -12,6 +12,8 @@ from dialoscope import assets
 from dialoscope.assets import licences, places
 from dialoscope.cli import main
 from dialoscope.errors import AssetError
+from dialoscope.learn import combination
+from dialoscope.learn.checkpoint import IN_SPEC
 from dialoscope.metrics import SUITES
 from tests.conftest import ROOT
 
@@ -211,6 +213,58 @@ def test_an_adapter_of_ones_own_counts_with_what_is_below_it(tmp_path):
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "smollm2"}')
     (folder / "adapter_model.safetensors").write_bytes(b"")
     assert ds.metric(f"coherence:lm={folder}", licence="permissive").asset_names == ("smollm2",)
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """Folders that trainings left, as adapters or whole, each said to come from another model."""
+
+    def make(name, model, base="smollm2", **settings):
+        folder = tmp_path / name
+        folder.mkdir()
+        if base:
+            (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": base}))
+        settings = {"model": str(model), "teacher": "", **settings}
+        (folder / "spec.json").write_text(json.dumps({"recipe": "lm", "settings": settings}))
+        return folder
+
+    return make
+
+
+@pytest.mark.parametrize("base", ["smollm2", ""], ids=["adapter", "whole"])
+def test_so_does_what_was_trained_further_however_often(trained, base):
+    further = trained("further", "smollm2-dialog", base)
+    last = trained("last", further, base)
+    for folder in (further, last):
+        assert set(ds.metric(f"coherence:lm={folder}").asset_names) == {"smollm2-dialog", base} - {""}
+        with pytest.raises(AssetError, match=r"needs smollm2-dialog .*NC"):
+            ds.metric(f"coherence:lm={folder}", licence="permissive")
+    assert licences.describe(ds.metric(f"coherence:lm={last}").asset_names)["smollm2-dialog"]["terms"] == (
+        "non-commercial"
+    )
+    with pytest.raises(AssetError, match="last needs smollm2-dialog"):
+        ds.respond([["Hello."]], str(last), licence="permissive")
+
+
+def test_so_does_a_teacher_and_folders_may_name_each_other(trained, tmp_path):
+    taught = trained("taught", tmp_path / "taught", base="", teacher="nli")
+    assert ds.metric(f"coherence:lm={taught}").asset_names == ("nli",)
+
+
+def test_so_do_the_parts_of_a_composite(trained, tmp_path):
+    folder = trained("further", "smollm2-dialog")
+    part = ds.metric(f"pmi:lm={folder},scale=normalised")
+    scale = combination.Scale((0.0, 1.0), (0.0, 1.0))
+    parts = combination.Combination(
+        (combination.Part("pmi", str(part)),), (scale,), {"overall": (1.0,)}, (part.signature,)
+    )
+    own = tmp_path / "composite"
+    own.mkdir()
+    spec = {"recipe": "composite", "combination": parts.told(), IN_SPEC: parts.hash}
+    (own / "spec.json").write_text(json.dumps(spec))
+    assert set(ds.Composite(model=own).asset_names) == {"smollm2-dialog", "smollm2"}
+    with pytest.raises(AssetError, match=r"composite.* needs smollm2-dialog"):
+        ds.metric(f"composite:model={own}", licence="permissive")
 
 
 def test_what_a_checkpoint_was_trained_with_counts_too(tmp_path):

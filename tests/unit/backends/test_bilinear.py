@@ -11,8 +11,9 @@ from safetensors.numpy import load_file, save_file
 
 import dialoscope as ds
 from dialoscope.backends.bilinear import BilinearRegressor, _loaded, sides_of
-from dialoscope.backends.checkpoints import SPEC, WEIGHTS
+from dialoscope.backends.checkpoints import WEIGHTS
 from dialoscope.backends.fake import FakeEncoder
+from dialoscope.backends.models import SPEC
 from dialoscope.errors import BackendError, MissingExtra
 from tests.unit.learn import rated_replies
 
