@@ -1,8 +1,8 @@
 """Whole dialogues, given as a list of turns, and who speaks in them and in contexts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, dropwhile
 
 from dialoscope.data.cells import kind, read_text, read_texts, said
 from dialoscope.data.problems import BadRow, counted
@@ -46,12 +46,14 @@ def read_context_speakers(
     The column `speakers` may name the replier too. Else it is the one that `speaker` names, the one with a
     usual name of a system, or of two speakers the one who did not speak last.
     """
-    names = _read_speakers(speakers, (turns, turns + 1))
+    names = spoke = _read_speakers(speakers, (turns, turns + 1))
     if len(names) == turns + 1:
         return names
     if not names and isinstance(context, list):
-        names = _named_in(context)
-    replier = None if not names else _replier(names, speaker)
+        names = spoke = _named_in(context)
+        if names and "speaker" not in context[0]:
+            spoke = _without_orders(names)
+    replier = None if not names else _replier(spoke, speaker)
     return () if replier is None else (*names, replier)
 
 
@@ -78,7 +80,7 @@ def _turn(turn: object, place: int, names: Sequence[str]) -> Turn:
     text = read_text(said(turn, label), label)
     if not isinstance(turn, dict):
         return Turn(names[place] if names else _PLAIN_SPEAKERS[place % 2], text)
-    speaker = read_text(turn.get("speaker", turn.get("role")), f"the speaker of {label}")
+    speaker = read_text(_speaker_of(turn), f"the speaker of {label}")
     return Turn(speaker, text, read_texts(turn.get("references"), f"`references` of {label}", None))
 
 
@@ -89,7 +91,8 @@ def _read_speakers(value: object, counts: tuple[int, ...]) -> tuple[str, ...]:
     letters = isinstance(value, str) and value.isalpha() and value.isupper()
     if not letters and not isinstance(value, list):
         raise BadRow(f"`speakers` is {kind(value)} where a list of names, one for each turn, is due")
-    names = tuple(value) if isinstance(value, str) else read_texts(value, "`speakers`", None)
+    listed = [_as_text(name) for name in (value if isinstance(value, list) else str(value))]
+    names = read_texts(listed, "`speakers`", None)
     if names and len(names) not in counts:
         raise BadRow(
             f"`speakers` names {counted(len(names), 'speaker')} for {counted(counts[0], 'turn')}; "
@@ -100,23 +103,46 @@ def _read_speakers(value: object, counts: tuple[int, ...]) -> tuple[str, ...]:
 
 def _named_in(context: Sequence[object]) -> tuple[str, ...]:
     """Those whom the turns of a context name; nobody unless every turn names one."""
-    names = [turn.get("speaker", turn.get("role")) if isinstance(turn, dict) else None for turn in context]
-    if not all(isinstance(name, str) and name for name in names):
+    names = [_speaker_of(turn) if isinstance(turn, dict) else None for turn in context]
+    if any(name is None or name == "" for name in names):
         return ()
     return tuple(
         read_text(name, f"the speaker of item {place} of `context`") for place, name in enumerate(names, 1)
     )
 
 
+def _speaker_of(turn: Mapping[str, object]) -> object:
+    return _as_text(turn.get("speaker", turn.get("role")))
+
+
+def _as_text(name: object) -> object:
+    """A whole number as text, since speakers are often numbered; anything else as it is."""
+    return str(name) if isinstance(name, int) and not isinstance(name, bool) else name
+
+
+def _without_orders(roles: tuple[str, ...]) -> tuple[str, ...]:
+    """Those who speak in a chat with a model: where "system" only begins it, those are the model's orders."""
+    rest = tuple(dropwhile(lambda role: role == "system", roles))
+    return roles if "system" in rest else rest
+
+
 def _replier(names: Sequence[str], speaker: str | None) -> str | None:
     """Who replies after these; empty: somebody who has not spoken yet; None if it is not clear."""
-    if speaker not in (None, EVERYBODY):
-        return speaker
+    if speaker is not None and speaker != EVERYBODY:
+        return _called(speaker, names) or speaker
     systems = _systems(names)
     if systems:
         return systems[0] if len(systems) == 1 else None
     others = [name for name in dict.fromkeys(names) if name != names[-1]]
     return None if len(others) > 1 else "".join(others)
+
+
+def _called(speaker: str, names: Sequence[str]) -> str | None:
+    """The name that is meant: this very one, or the only one that differs in capital letters alone."""
+    if speaker in names:
+        return speaker
+    alike = {name for name in names if name.casefold() == speaker.casefold()}
+    return alike.pop() if len(alike) == 1 else None
 
 
 def _systems(speakers: Sequence[str]) -> list[str]:
@@ -132,9 +158,10 @@ def _chosen(speaker: str | None, speakers: Sequence[str]) -> str:
     """The speaker under judgement."""
     there_are = f"the speakers are {', '.join(map(repr, speakers))}"
     if speaker is not None:
-        if speaker not in speakers:
+        called = _called(speaker, speakers)
+        if called is None:
             raise BadRow(f"nobody called {speaker!r} speaks in this dialogue: {there_are}")
-        return speaker
+        return called
     systems = _systems(speakers)
     if len(systems) != 1:
         raise BadRow(f"which speaker is the system? {there_are}; name one with --speaker NAME")

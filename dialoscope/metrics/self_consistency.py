@@ -72,8 +72,8 @@ class SelfConsistency(GradeMetric[Sums]):
         owners = (row for row, own in enumerate(turns) for _ in own)
         assumed = sum(bool(own) and not example.speakers for own, example in zip(turns, batch, strict=True))
         note = (
-            f"The contexts of {assumed:,} of {len(batch):,} replies name no speakers; for self-consistency "
-            "their turns are taken to alternate."
+            f"For {assumed:,} of {len(batch):,} replies the data do not say who replies and who said each "
+            "turn before; for self-consistency turns are taken to alternate."
         )
         read = zip(owners, _pairs(batch, turns), strict=True)
         return [*([note] if assumed else []), *note_cutting(batch, self.nli, read)]

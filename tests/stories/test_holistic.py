@@ -34,8 +34,8 @@ def test_the_suite_has_four_aspects_and_diversity_as_the_authors_code_has_it():
 
 
 UNNAMED = (
-    "The contexts of {} of {} replies name no speakers; for self-consistency their turns are taken to "
-    "alternate."
+    "For {} of {} replies the data do not say who replies and who said each turn before; "
+    "for self-consistency turns are taken to alternate."
 )
 
 

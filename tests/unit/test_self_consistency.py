@@ -98,8 +98,8 @@ def test_without_names_speakers_are_assumed_to_alternate_and_the_run_says_so(rec
     result = ds.evaluate([unnamed, reply("yes", "tea?", name="2")], ds.SelfConsistency(nli=nli))
     assert Recorded.asked == [Pair("Oh.", "I have a dog.")]
     assert result.provenance.warnings == (
-        "The contexts of 1 of 2 replies name no speakers; for self-consistency their turns are taken to "
-        "alternate.",
+        "For 1 of 2 replies the data do not say who replies and who said each turn before; "
+        "for self-consistency turns are taken to alternate.",
     )
 
 

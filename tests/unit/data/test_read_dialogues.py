@@ -91,3 +91,58 @@ def test_a_row_with_a_reply_of_its_own_is_no_dialogue(write, examples):
 )
 def test_a_dialogue_that_cannot_be_used_says_why(write, complaint, row, settings, reason):
     assert reason in complaint(write("a.jsonl", row), **settings)
+
+
+def named(key, *names):
+    return [{key: name, "text": f"turn {place}"} for place, name in enumerate(names)]
+
+
+@pytest.mark.parametrize(
+    ("context", "settings", "speakers"),
+    [
+        (named("speaker", 1, 2, 2), {}, ("1", "2", "2", "1")),
+        (named("role", 0, 1), {}, ("0", "1", "0")),
+        (named("speaker", 1, None), {}, ()),
+        (named("speaker", 1, ""), {}, ()),
+        (named("speaker", "Bot", "user"), {"speaker": "bot"}, ("Bot", "user", "Bot")),
+        (named("speaker", "Bot", "bot"), {"speaker": "bot"}, ("Bot", "bot", "bot")),
+        (named("speaker", "BOT", "Bot"), {"speaker": "bot"}, ("BOT", "Bot", "bot")),
+        (named("speaker", "user"), {"speaker": "bot"}, ("user", "bot")),
+        (named("role", "system", "user", "user"), {}, ("system", "user", "user", "")),
+        (named("role", "system", "user"), {}, ("system", "user", "")),
+        (named("role", "system"), {}, ("system", "")),
+        (named("role", "system", "user", "Bot", "user"), {}, ("system", "user", "Bot", "user", "Bot")),
+        (named("role", "user", "system", "user"), {}, ("user", "system", "user", "system")),
+        (named("role", "system", "user", "system"), {}, ("system", "user", "system", "system")),
+        (named("speaker", "system", "user", "user"), {}, ("system", "user", "user", "system")),
+    ],
+)
+def test_who_speaks_in_a_context(write, examples, context, settings, speakers):
+    path = write("a.jsonl", {"context": context, "response": "x"})
+    assert [example.speakers for example in examples(path, **settings)] == [speakers]
+
+
+@pytest.mark.parametrize("name", [True, 1.5, ["a"]])
+def test_a_speaker_is_a_text_or_a_whole_number(write, complaint, name):
+    path = write("a.jsonl", {"context": named("speaker", "a", name), "response": "x"})
+    assert "the speaker of item 2 of `context` is " in complaint(path)
+    path = write("a.jsonl", {"turns": named("speaker", "a", name)})
+    assert "the speaker of turn 2 is " in complaint(path)
+    path = write("a.jsonl", {"context": ["a", "b"], "speakers": ["a", name], "response": "x"})
+    assert "item 2 of `speakers` is " in complaint(path)
+
+
+def test_speakers_may_be_numbers_in_dialogues_and_in_the_column(write, examples):
+    (example,) = examples(write("a.jsonl", {"turns": named("speaker", 1, 2)}), speaker="2")
+    assert example.speakers == ("1", "2")
+    (example,) = examples(write("a.jsonl", {"context": ["a", "b"], "speakers": [1, 2], "response": "x"}))
+    assert example.speakers == ("1", "2", "1")
+
+
+def test_a_speaker_is_found_in_whatever_letters_unless_it_may_be_either(write, examples, complaint):
+    (example,) = examples(write("a.jsonl", {"turns": TURNS}), speaker="bot")
+    assert example.response == "hello"
+    path = write("a.jsonl", {"turns": named("speaker", "Bot", "BOT")})
+    assert "nobody called 'bot' speaks in this dialogue: the speakers are 'Bot', 'BOT'" in complaint(
+        path, speaker="bot"
+    )
