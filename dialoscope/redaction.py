@@ -16,8 +16,8 @@ _SHELL_WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'[^']*'|\S)+""", re.DOTALL
 _ASSIGNED = re.compile(r"""(?<![\w.-])([\w.-]+)["']?([=:])["']?""")
 _NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SECRET_NAMES = frozenset(
-    "accesskey accesstoken apikey auth authorization authtoken bearer credential credentials passphrase "  # noqa: SIM905
-    "passwd password pwd secret secretkey".split()
+    "accesskey accesstoken apikey auth authorization authtoken bearer cookie cookies credential credentials "  # noqa: SIM905
+    "pass passphrase passwd password pwd secret secretkey sig signature".split()
 )
 _OTHER_KEYS = frozenset(
     "cache column dict foreign index json primary public reply response row sort text".split()  # noqa: SIM905
@@ -28,10 +28,22 @@ _OTHER_TOKENS = frozenset(
     "special start stop turn unk".split()
 )
 """Words before `token` that make it no secret."""
+_OTHER_PASSES = frozenset("first last max min num one per second single two".split())  # noqa: SIM905
+"""Words before `pass` that make it no secret."""
+_OTHERS = {"key": _OTHER_KEYS, "token": _OTHER_TOKENS, "pass": _OTHER_PASSES}
 _AROUND = " {}[]()"
 _SCHEMES = frozenset(("basic", "bearer", "token"))
+_COOKIES = re.compile(r"(?:-H)?\s*(?:set-)?cookie:\s*", re.IGNORECASE)
+_USERS = frozenset(("-u", "-U", "--user", "--proxy-user"))
+"""Options whose value may be `user:password`."""
+_USER = re.compile(r"[^:/\s-][^:/\s]*:(?!//|\d+\Z)(?=.)", re.DOTALL)
+"""The user before a password; not the scheme of an address, nor the numbers of a user and a group."""
+_PASSWORD = "-p"  # noqa: S105
+"""The option of many programs for a password, and of as many for a port; another's in our own commands."""
+_OPTION = re.compile(r"--?[A-Za-z](?:[A-Za-z_-]*(?:=.*)?)", re.DOTALL)
+"""What comes after an option without its value; anything else that begins with a dash is one."""
 _SHAPES = re.compile(
-    r"(?<![\w-])(?:sk-[\w-]{8,}|(?:hf|gh[opsur]|gsk|github_pat)_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}"
+    r"(?<![\w-])(?:sk-[\w-]{8,}|[rs]k_(?:live|test)_\w{8,}|(?:hf|gh[opsur]|gsk|github_pat)_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}"
     r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)|(?<=://)[^/\s@]+(?=@)"
 )
 
@@ -40,8 +52,8 @@ def without_secrets(command: str) -> str:
     """The command with a "…" for each argument that looks like a secret.
 
     These are the value of an option, variable, header or field whose name says so (`--api-key X`,
-    `--token=X`, `X_API_KEY=X`, `Authorization: Bearer X`), a key of a usual shape (`sk-…`), and the user in
-    an address.
+    `--token=X`, `X_API_KEY=X`, `Authorization: Bearer X`, `-p X` if it is no number), a key of a usual shape
+    (`sk-…`), the user in an address, and what follows the user in `-u user:X`.
 
     >>> without_secrets("./bot --api-key abc --max-tokens 5")
     './bot --api-key … --max-tokens 5'
@@ -51,9 +63,10 @@ def without_secrets(command: str) -> str:
 
 def join_without_secrets(arguments: Iterable[str]) -> str:
     """The arguments as one command, as it may be recorded."""
-    shown, is_value = [], False
+    shown, after = [], ""
     for word in arguments:
-        blanked, _, is_value = _blank(word, is_nested=not word.startswith("-"), is_value=is_value)
+        blanked, _, is_option = _blank(word, is_nested=not word.startswith("-"), after=after)
+        after = word if is_option else ""
         shown.append(shlex.quote(word) if blanked == word else _quoted(blanked))
     return " ".join(shown)
 
@@ -73,24 +86,35 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 def _scan(command: str) -> tuple[str, list[str]]:
     """The command without secrets, and these."""
-    pieces, secrets, end, is_value = list[str](), list[str](), 0, False
+    pieces, secrets, end, after = list[str](), list[str](), 0, ""
     for match in _SHELL_WORD.finditer(command):
         raw, word = match[0], _unquoted(match[0])
         is_nested = raw[0] in "'\"" and not word.startswith("-")
-        blanked, found, is_value = _blank(word, is_nested=is_nested, is_value=is_value)
+        blanked, found, is_option = _blank(word, is_nested=is_nested, after=after)
+        after = word if is_option or word == _PASSWORD else ""
         pieces += [command[end : match.start()], raw if blanked == word else _quoted(blanked)]
         secrets += found
         end = match.end()
     return "".join([*pieces, command[end:]]), secrets
 
 
-def _blank(word: str, *, is_nested: bool, is_value: bool) -> tuple[str, list[str], bool]:
-    """The word without secrets, these, and whether the next word is one.
+def _blank(word: str, *, is_nested: bool, after: str) -> tuple[str, list[str], bool]:
+    """The word without secrets, these, and whether the next word is, or holds, one.
 
-    A nested word may be a command of its own, or a header, in one argument.
+    A nested word may be a command of its own, or a header, in one argument. `after` is the option that this
+    is the value of, if that may be a secret.
     """
-    if is_value and not word.startswith("-"):
+    option, equals, value = word.partition("=") if word.startswith("-") else (after, "", word)
+    if option in _USERS and (user := _USER.match(value)):
+        return f"{option if equals else ''}{equals}{user[0]}{BLANK}", [value[user.end() :]], False
+    if (
+        after not in ("", *_USERS)
+        and not _OPTION.fullmatch(word)
+        and not (after == _PASSWORD and word.isdigit())
+    ):
         return (word, [], True) if word.lower() in _SCHEMES else (BLANK, [word.strip(_AROUND)], False)
+    if (cookies := _COOKIES.match(word)) and cookies.end() < len(word):
+        return f"{cookies[0]}{BLANK}", [word[cookies.end() :]], False
     if is_nested and len(word.split()) > 1:
         return *_scan(word), False
     for match in _ASSIGNED.finditer(word):
@@ -99,8 +123,8 @@ def _blank(word: str, *, is_nested: bool, is_value: bool) -> tuple[str, list[str
             if value.lower() in _SCHEMES or (not value and match[2] == ":"):
                 return word, [], True
             return f"{word[: match.end()]}{BLANK}", [value.strip(_AROUND)], False
-    is_option = word.startswith("-") and _is_secret(word)
-    return _SHAPES.sub(BLANK, word), _SHAPES.findall(word), is_option or word.lower() == "bearer"
+    is_option = word in _USERS or word.lower() == "bearer" or (word.startswith("-") and _is_secret(word))
+    return _SHAPES.sub(BLANK, word), _SHAPES.findall(word), is_option
 
 
 def _is_secret(name: str, *, is_field: bool = False) -> bool:
@@ -109,10 +133,10 @@ def _is_secret(name: str, *, is_field: bool = False) -> bool:
         return False
     parts = [part.lower() for part in _NAME_PART.findall(name)]
     last, before = [*reversed(parts), "", ""][:2]
+    if before in _OTHERS.get(last, ()):
+        return False
     if last in ("key", "token"):
-        return before not in (_OTHER_KEYS if last == "key" else _OTHER_TOKENS) and bool(
-            before or not is_field
-        )
+        return bool(before or not is_field)
     return last in _SECRET_NAMES
 
 

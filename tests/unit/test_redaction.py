@@ -30,6 +30,18 @@ from dialoscope.redaction import join_without_secrets, redact, secrets_in, witho
         ("bash -c 'B_KEY=X1 ./bot --model m'", "bash -c 'B_KEY=… ./bot --model m'", ["X1"]),
         ("./bot sk-0123456789", "./bot …", ["sk-0123456789"]),
         ("./bot a=sk-0123456789,b=1", "./bot a=…,b=1", ["sk-0123456789"]),
+        ("./bot --pass X1 --db-pass=X2 -p X3", "./bot --pass … --db-pass=… -p …", ["X1", "X2", "X3"]),
+        ("c -u http://me:X1@host/", "c -u http://…@host/", ["me:X1"]),
+        ("c -u me:X1 u", "c -u me:… u", ["X1"]),
+        ("c --user=me:X1 --proxy-user 'me:a b'", "c --user=me:… --proxy-user me:…", ["X1", "a b"]),
+        ("c --cookie 's=X1; t=X2' u", "c --cookie … u", ["s=X1; t=X2"]),
+        ("c -H 'Cookie: s=X1; t=X2' u", "c -H 'Cookie: …' u", ["s=X1; t=X2"]),
+        ("c '-HCookie: s=X1' u", "c '-HCookie: …' u", ["s=X1"]),
+        ("./bot --signature X1", "./bot --signature …", ["X1"]),
+        ("c 'http://h/?X-Amz-Signature=X1'", "c 'http://h/?X-Amz-Signature=…'", ["X1"]),
+        ("./bot sk_live_0123456789ab", "./bot …", ["sk_live_0123456789ab"]),
+        ("./bot --token -X1 --fast", "./bot --token … --fast", ["-X1"]),
+        ("./bot --token --9 -v", "./bot --token … -v", ["--9"]),
         ('./bot "unclosed --token X1', './bot "unclosed --token …', ["X1"]),
     ],
 )
@@ -47,6 +59,9 @@ def test_what_looks_like_a_secret_is_blanked(command, shown, secrets):
         "./bot --keyword k --sort-key k --key-file f --key_variable=MY_KEY --monkey banana",
         "python -u bot.py 'a  b' \"c d\" ''  ./task-0123456789 module.token:reply token:reply",
         "./bot --token --fast",
+        "./bot --token -v --password --mode=fast --pass --max-tokens",
+        "./server -p 8080 -u --two-pass yes --cookie-jar f --signatures",
+        "docker run -u 1000:1000 -u me image -u http://host/a:b --user= -u",
         "./bot --url http://host:80/v1 --mail me@host",
         "./bot 'it is the key: to all'",
     ],
@@ -77,6 +92,11 @@ def test_a_recorded_command_is_blanked_word_by_word_and_within_words():
 def test_any_command_can_be_looked_at(text):
     assert without_secrets(f"{text} ") == without_secrets(text) + " "
     assert "X1X2" not in without_secrets(f"./bot --api-key X1X2 {text}")
+
+
+def test_our_own_options_are_recorded():
+    words = ["dialoscope", "audit", "a.jsonl", "-p", "noise", "-s", "command:./bot -p X1"]
+    assert join_without_secrets(words) == "dialoscope audit a.jsonl -p noise -s 'command:./bot -p …'"
 
 
 def test_errors_lose_secrets_but_no_ordinary_words():
