@@ -43,14 +43,24 @@ _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM)  # EP
 
 
 def write_atomically(path: Path, lines: Iterable[bytes], *, replace: bool = True) -> Path:
-    """Write a file that is there whole or not at all, and return where it is.
+    """Write a file that is there whole or not at all, and return where it is; links are followed.
 
     That is another name, such as `replies-2.jsonl`, if `replace` is false and the path exists.
     """
-    with stage(path) as staging:
+    target = follow_link(path)
+    with _errors_naming(path), _staging_in(target.parent) as staging:
         with staging.new.open("wb") as file:
             file.writelines(lines)
-        return staging.place(path, replace=replace)
+        placed = staging.place(target, replace=replace)
+    return path if placed == target else placed
+
+
+def check_file_writable(path: Path) -> None:
+    """Raise an OSError that names the path if no file could be written there; its folder must exist."""
+    target = follow_link(path)
+    check_writable(target)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def check_writable(path: Path) -> None:

@@ -10,7 +10,7 @@ from dialoscope.augmentation.selection import Variant
 from dialoscope.data.jsonl import as_line
 from dialoscope.data.problems import counted
 from dialoscope.errors import DataError
-from dialoscope.files import check_writable, write_atomically
+from dialoscope.files import check_file_writable, write_atomically
 from dialoscope.printable import printable
 
 ORIGINAL = "original"
@@ -116,7 +116,7 @@ def refuse_taken(path: Path, *, overwrite: bool) -> None:
         raise DataError(f"{shown}: there is no folder {printable(str(path.parent))} to write it to.")
     try:
         if path.is_file() or not path.exists():  # a pipe or a device has nothing beside it
-            check_writable(path)
+            check_file_writable(path)
     except OSError as failed:
         raise DataError(f"{shown} cannot be written: {failed.strerror}.") from failed
 

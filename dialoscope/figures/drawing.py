@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dialoscope.errors import DialoscopeError, MissingExtra
-from dialoscope.files import check_writable, write_atomically
+from dialoscope.files import check_file_writable, write_atomically
 from dialoscope.printable import printable
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def ready(path: str | Path) -> None:
         what = "there is a folder of that name" if place.is_dir() else "its folder does not exist"
         raise DialoscopeError(f"{printable(str(path))} cannot be written: {what}.")
     try:
-        check_writable(place)
+        check_file_writable(place)
     except OSError as failed:
         raise DialoscopeError(f"{printable(str(path))} cannot be written: {failed.strerror}.") from failed
     with look():

@@ -14,7 +14,7 @@ from typing import Any
 
 from dialoscope.assets import licences
 from dialoscope.errors import RunError
-from dialoscope.files import check_writable, lock, lock_beside, write_atomically
+from dialoscope.files import check_file_writable, lock, lock_beside, write_atomically
 from dialoscope.printable import printable
 from dialoscope.redaction import join_without_secrets, without_secrets
 from dialoscope.systems.base import NoAnswer, System
@@ -64,10 +64,11 @@ class Output:
             raise RunError(
                 f"{printable(str(self.path))} is a device or a pipe; name a file, such as replies.jsonl."
             )
-        try:
-            check_writable(self.path)
-        except OSError as failed:
-            raise RunError(f"{printable(str(self.path))} cannot be written: {failed.strerror}.") from failed
+        for path in (self.path, self.record, self.journal):
+            try:
+                check_file_writable(path)
+            except OSError as failed:
+                raise RunError(f"{printable(str(path))} cannot be written: {failed.strerror}.") from failed
 
     def progress(self, *, overwrite: bool) -> Progress:
         """What earlier runs have found; errors of one that came to its end are forgotten, so asked again."""

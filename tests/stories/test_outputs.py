@@ -64,6 +64,27 @@ def test_a_link_that_leads_to_itself_is_refused_in_a_sentence(call, verb, tmp_pa
     assert f"Error: {tmp_path}/loop" in err
 
 
+def test_a_name_too_long_for_the_record_beside_it_is_told_before_anything_is_asked(call, tmp_path):
+    code, _, err = call("respond", tmp_path / ("x" * 249))
+    assert code == 2
+    assert err.endswith(f"{'x' * 249}.run.json cannot be written: File name too long.\n")
+
+
+def test_replies_are_written_where_a_link_leads(cli, tmp_path):
+    (tmp_path / "contexts.jsonl").write_text('{"id": "1", "context": ["hi"]}\n')
+    (tmp_path / "bot.py").write_text("def reply(context): return 'Hello.'\n")
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "out.jsonl"
+    link.symlink_to(tmp_path / "disk" / "out.jsonl")
+    respond = ("respond", tmp_path / "contexts.jsonl", "-s", f"{tmp_path}/bot.py:reply", "-o", link)
+    for _ in range(2):
+        code, _, err = cli(*respond)
+        assert code == 0, err
+        assert link.is_symlink()
+        assert "Hello." in (tmp_path / "disk" / "out.jsonl").read_text()
+    assert "1 of 1 replies were there already" in err
+
+
 @pytest.mark.parametrize("verb", ["show", "verify"])
 def test_a_run_that_is_a_link_to_itself_cannot_be_read(cli, verb, tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")

@@ -14,6 +14,7 @@ import pytest
 
 from dialoscope import files
 from dialoscope.files import (
+    check_file_writable,
     check_writable,
     follow_link,
     hash_file,
@@ -106,6 +107,33 @@ def test_what_can_be_written_is_not_written_yet(tmp_path):
     check_writable(tmp_path / "a" / "b" / "run")
     check_writable(tmp_path / "run")
     assert names_in(tmp_path) == []
+
+
+def test_a_file_needs_a_folder_that_is_there(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "no" / "file")
+    for name in ("link", "no/file"):
+        with pytest.raises(FileNotFoundError):
+            check_file_writable(tmp_path / name)
+    (tmp_path / "no").mkdir()
+    check_file_writable(tmp_path / "link")
+    assert names_in(tmp_path / "no") == []
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_file_is_written_where_a_link_leads(tmp_path, exists):
+    for name in ("links", "files"):
+        (tmp_path / name).mkdir()
+    file, link = tmp_path / "files" / "a.jsonl", tmp_path / "links" / "b.jsonl"
+    link.symlink_to(file)
+    if exists:
+        file.write_bytes(b"old\n")
+    assert write_atomically(link, [b"new\n"]) == link
+    assert (link.is_symlink(), file.read_bytes()) == (True, b"new\n")
+    assert write_atomically(link, [b"newer\n"], replace=False) == tmp_path / "files" / "a-2.jsonl"
+    assert (names_in(tmp_path / "links"), names_in(tmp_path / "files")) == (
+        ["b.jsonl"],
+        ["a-2.jsonl", "a.jsonl"],
+    )
 
 
 def test_a_link_is_followed_unless_it_leads_to_itself(tmp_path):
