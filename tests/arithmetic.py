@@ -35,14 +35,30 @@ DOUBLE_ERROR = DEVIATIONS * 2.0**-53 * math.sqrt(10**6 / (6 * LANES))
 """The relative error of a sum of a million terms in double precision: values of replies in each resample."""
 
 
+def relative_error(folder: Path, length: int) -> float:
+    """By how much a number that the model in a folder gives for a text of `length` tokens may be off.
+
+    In proportion to numbers of its kind: to the length of a vector, for instance.
+    """
+    terms = _terms(json.loads((folder / "config.json").read_text(encoding="utf-8")), length)
+    return DEVIATIONS * UNIT * math.sqrt(terms / (6 * LANES))
+
+
+def cosine_error(folder: Path, length: int) -> float:
+    """By how much the cosine of the vectors of two texts may be off.
+
+    Only what is off in the direction of the other vector changes it, by at most the relative error of each.
+    """
+    return math.sqrt(2) * relative_error(folder, length)
+
+
 def log_probability_error(folder: Path, length: int, spread: float = SPREAD) -> float:
     """By how much a log-probability may be off that the model in a folder gives to a token of a text.
 
     It is a logit less the logarithm of the sum of all powers, which are two numbers with errors; `spread` is
     the standard deviation of the logits of one token, and the text has `length` tokens.
     """
-    terms = _terms(json.loads((folder / "config.json").read_text(encoding="utf-8")), length)
-    return DEVIATIONS * math.sqrt(2) * UNIT * math.sqrt(terms / (6 * LANES)) * spread
+    return math.sqrt(2) * relative_error(folder, length) * spread
 
 
 def _terms(config: dict[str, int], length: int) -> int:

@@ -24,6 +24,7 @@ from dialoscope.metrics.baseline import Baseline, _levels
 from dialoscope.metrics.frequencies import Sentences
 from dialoscope.metrics.matching import Couple, Matches, matched, scores
 from dialoscope.text import Batch
+from tests.arithmetic import cosine_error
 from tests.contract import test_metrics as laws
 from tests.unit.backends.conftest import no_scores, one_thread, own_scores  # noqa: F401 - fixtures
 from tests.unit.backends.tiny import SENTENCES
@@ -291,8 +292,9 @@ def test_permuting_the_input_permutes_the_output(minilm):
         measured(metric, examples(some)) for some in (pairs, [pairs[place] for place in order])
     )
     alone = np.concatenate([measured(metric, examples([pairs[place]])) for place in range(0, 150, 15)])
-    assert straight[order] == pytest.approx(shuffled, abs=1e-5)
-    assert straight[::15] == pytest.approx(alone, abs=1e-5)
+    error = math.sqrt(2) * cosine_error(minilm, 256)  # both are off; more tokens than any of these texts has
+    assert straight[order] == pytest.approx(shuffled, abs=error)
+    assert straight[::15] == pytest.approx(alone, abs=error)
     assert len(np.unique(straight[:, 2].round(4))) > 100
 
 
