@@ -1,6 +1,14 @@
 """What is judged: replies, the dialogues they come from, and what people said of them."""
 
+import re
 from dataclasses import dataclass
+
+_INVISIBLE = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]*")
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text says nothing: it is empty, or of spaces and characters without width."""
+    return not text.strip() or (not text.isascii() and _INVISIBLE.fullmatch(text) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Example:
     @property
     def has_context(self) -> bool:
         """Whether anything was said before; blank turns say nothing."""
-        return any(turn.strip() for turn in self.context)
+        return not all(map(is_blank, self.context))
 
     @property
     def own_turns(self) -> list[int]:

@@ -23,7 +23,7 @@ from dialoscope.backends import Corpus, Encoder, Pair, Vectors
 from dialoscope.errors import BackendError
 from dialoscope.metrics.frechet import Moments, each_left_out
 from dialoscope.printable import printable
-from dialoscope.records import Example
+from dialoscope.records import Example, is_blank
 from dialoscope.tally import Floats, Ints, Shared, begins_run, ranges
 from dialoscope.text import Batch
 from dialoscope.text.tokens import hashes
@@ -415,7 +415,7 @@ def _spread(values: Ints, places: Ints, size: int) -> Ints:
 
 def pair_of(example: Example, text: str, turns: int) -> Pair:
     """A reply after the last turns of its context, joined by a space; 0: after all of them."""
-    return Pair(" ".join(example.context[-turns:]), text if text.strip() else "")
+    return Pair(" ".join(example.context[-turns:]), "" if is_blank(text) else text)
 
 
 def items_of(examples: Sequence[Example]) -> Ints:

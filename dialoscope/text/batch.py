@@ -1,9 +1,10 @@
 """Some replies to be measured together, and what was already worked out about them."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import overload
 
-from dialoscope.records import Example
+from dialoscope.records import Example, is_blank
 from dialoscope.tally import Shared
 
 
@@ -11,11 +12,12 @@ class Batch(Shared, Sequence[Example]):
     """A sequence of examples on which metrics share their work.
 
     Tokens, n-gram codes and overlaps are the same for every metric that asks with the same settings,
-    so each is made once. Nothing outlives the batch.
+    so each is made once. Nothing outlives the batch. Texts of nothing but characters without width, which
+    tokenizers and models would take for words, are empty here.
     """
 
     def __init__(self, examples: Sequence[Example]) -> None:
-        self._examples = examples
+        self._examples = examples if all(map(_is_plain, examples)) else list(map(_plain, examples))
         self._made = {}
         self.undefined: dict[str, set[int]] = {}
         """The replies that have no value for a reason other than missing input, by that reason."""
@@ -39,3 +41,22 @@ class Batch(Shared, Sequence[Example]):
     def __getitem__(self, place: slice) -> Sequence[Example]: ...
     def __getitem__(self, place: int | slice) -> Example | Sequence[Example]:
         return self._examples[place]
+
+
+def _is_plain(example: Example) -> bool:
+    return not any(map(_is_invisible, (example.response, *example.context, *example.references)))
+
+
+def _plain(example: Example) -> Example:
+    if _is_plain(example):
+        return example
+    context, references = (tuple(map(_shown, texts)) for texts in (example.context, example.references))
+    return replace(example, response=_shown(example.response), context=context, references=references)
+
+
+def _shown(text: str) -> str:
+    return "" if _is_invisible(text) else text
+
+
+def _is_invisible(text: str) -> bool:
+    return not text.isascii() and is_blank(text)

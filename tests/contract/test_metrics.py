@@ -285,7 +285,7 @@ def test_an_empty_reply_is_a_number_or_undefined(metric):
     assert math.isnan(value) or low <= value <= high
 
 
-BLANKS = ("", " ", " \t ", "\n", "\u2003\u3000")
+BLANKS = ("", " ", " \t ", "\n", "\u2003\u3000", "\u200b", "\ufeff", "\u2060 \u200c\u200d")
 
 
 def test_a_blank_reply_is_an_empty_one(metric):
@@ -384,3 +384,18 @@ def test_the_number_of_workers_does_not_show(metric, sample, monkeypatch):
         assert ds.evaluate(replies, chosen, on=threads, lacking="undefined") == here
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         assert ds.evaluate(replies, chosen, on=processes, lacking="undefined") == here
+
+
+def test_characters_without_width_stay_in_texts_that_say_something():
+    batch = Batch([ds.Example("1", "s", "\u200btea\u200b", ("\ufeffhi", "\u200d"), ("\u2060",))])
+    (example,) = batch
+    assert (example.response, example.context, example.references) == (
+        "\u200btea\u200b",
+        ("\ufeffhi", ""),
+        ("",),
+    )
+
+
+def test_replies_before_which_nothing_is_visible_lack_a_context():
+    with pytest.raises(ds.MetricError, match="1 of 1 replies have no context"):
+        ds.evaluate([ds.Example("1", "s", "tea", ("\u200b",))], "copying")
