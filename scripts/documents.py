@@ -33,6 +33,9 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="compare and write nothing")
     parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="all of them if none is named")
     chosen = parser.parse_args()
+    for path in chosen.pages:
+        if not path.is_file():
+            parser.error(f"there is no page {path}")
     stale = False
     for path in chosen.pages or pages():
         text = path.read_text(encoding="utf-8")

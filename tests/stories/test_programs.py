@@ -22,6 +22,7 @@ PROGRAMS = [
     for path in sorted((ROOT / folder).rglob("*.py"))
     if MAIN in path.read_text(encoding="utf-8")
 ]
+CHECKS = sorted((ROOT / "scripts").glob("check-*"))
 BENCHMARKS = [path for path in PROGRAMS if path.parent.name == "benchmarks"]
 OF_CORPORA = [path for path in PROGRAMS if "corpora_folder()" in path.read_text(encoding="utf-8")]
 ASSETS = {
@@ -70,6 +71,23 @@ def test_help_does_nothing_but_help(path, tmp_path):
     assert len(done.stdout.splitlines()) > 4, "the help says what the program is for"
     assert list(tmp_path.iterdir()) == []
     assert files() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="bash")
+@pytest.mark.parametrize("path", CHECKS, ids=name)
+def test_checks_do_nothing_when_asked_for_help_or_for_what_they_do_not_know(path, tmp_path):
+    for argument, code in (("--help", 0), ("-h", 0), ("--quick", 2)):
+        done = subprocess.run([path, argument], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+        assert (done.returncode, done.stderr) == (code, "")
+        usage, about, *_ = done.stdout.splitlines()
+        assert usage == f"usage: {path.name} (no arguments)"
+        assert about in path.read_text(encoding="utf-8").replace("\n#", "\n ")
+
+
+def test_a_page_that_is_not_there_is_named(tmp_path):
+    done = check(tmp_path / "nosuch.md")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f"error: there is no page {tmp_path}/nosuch.md\n")
 
 
 @pytest.mark.parametrize("path", OF_CORPORA, ids=name)
