@@ -10,7 +10,7 @@ import pytest
 
 import dialoscope as ds
 from benchmarks.calibration import QUICK_TRIALS, TOPICS
-from dialoscope.metrics import METRICS, metric_class
+from dialoscope.metrics import METRICS, Metric, metric_class
 from scripts import documents, fit_composite
 from scripts.documents import differences
 from tests.arithmetic import DOUBLE_ERROR, log_probability_error
@@ -62,6 +62,11 @@ def test_what_a_document_shows_is_what_its_commands_print(path, request):
     error = log_probability_error(request.getfixturevalue("smollm2"), LENGTH) if asked else DOUBLE_ERROR
     assert not differences(text, found, error, last=int(bool(asked))), "run: python scripts/documents.py"
     assert "```\n$ " in text or documents.DEMO in text or documents.TABLE in text
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if metric_class(name).notes is not Metric.notes])
+def test_each_page_says_what_becomes_of_texts_that_are_too_long(name):
+    assert "- **Longer than " in (ROOT / f"docs/metrics/{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
