@@ -49,7 +49,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
                 f"{source} differences, {contexts} contexts", at_margin, ranges, trials, workers
             )
     for contexts in (10, 30, 100):
-        power = [Range("rejects", "power at the detectable difference", 0.74, 0.85)]
+        power = [Range("rejects", "power at the detectable difference", 0.76, 0.85)]
         yield from measure(f"{contexts} contexts", partial(at_detectable, contexts), power, trials, workers)
     few = max(2, trials // 4)
     for setting, trial in POOLED.items():

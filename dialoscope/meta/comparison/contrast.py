@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -132,12 +133,23 @@ def detectable(found: Difference, confidence: float) -> float:
     varied = found.error > SAME * max(abs(found.first), abs(found.second))
     if not varied or blocks < fewest_blocks(confidence):
         return math.nan
-    from scipy.special import gammaln, nctdtrinc, stdtrit
+    return _errors_apart(blocks - 1, confidence) * found.error
 
-    # The standard error of a sample is on average smaller than the true one, by this factor.
-    shrinkage = math.sqrt(2 / (blocks - 1)) * math.exp(gammaln(blocks / 2) - gammaln((blocks - 1) / 2))
-    bound = float(stdtrit(blocks - 1, (1 + confidence) / 2))
-    return float(nctdtrinc(blocks - 1, 1 - POWER, bound)) * found.error / shrinkage
+
+@cache
+def _errors_apart(freedom: int, confidence: float) -> float:
+    """How many standard errors of these contexts a true difference must be, for a t-test on others.
+
+    The power is the mean over what the error of so few contexts may be: where it is too small by chance,
+    less is gained than is lost where it is too large.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import chdtri, nctdtr, nctdtrinc, stdtrit
+
+    bound = stdtrit(freedom, (1 + confidence) / 2)
+    errors = np.sqrt(chdtri(freedom, (np.arange(100) + 0.5) / 100) / freedom)
+    known = nctdtrinc(freedom, 1 - POWER, bound)  # were the error known
+    return float(brentq(lambda far: 1 - nctdtr(freedom, far * errors, bound).mean() - POWER, 0, 2 * known))
 
 
 def _verdict(one: Contrast, *, sure: bool) -> str:

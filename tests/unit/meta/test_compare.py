@@ -391,7 +391,7 @@ def test_the_smallest_difference_that_can_be_detected_is_found_four_times_in_fiv
         said.append(detectable(Difference(0.0, apart.mean() + 0.4543, None, left_out, None), 0.95))
         ((ours, theirs),) = halved_pairs([pair], Draws(400, 1))
         found += halves_p(theirs - ours) < 0.05
-    assert np.mean(said) == pytest.approx(0.4543, rel=0.02)
+    assert np.mean(said) == pytest.approx(0.4543, rel=0.03)  # more, for the error is not known
     assert found / 400 == pytest.approx(0.8, abs=0.06)
 
 
