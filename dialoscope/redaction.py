@@ -38,8 +38,8 @@ _USERS = frozenset(("-u", "-U", "--user", "--proxy-user"))
 """Options whose value may be `user:password`."""
 _USER = re.compile(r"[^:/\s-][^:/\s]*:(?!//|\d+\Z)(?=.)", re.DOTALL)
 """The user before a password; not the scheme of an address, nor the numbers of a user and a group."""
-_PASSWORD = "-p"  # noqa: S105
-"""The option of many programs for a password, and of as many for a port; another's in our own commands."""
+_LOGINS = frozenset("login mariadb mongo mongosh mysql mysqladmin mysqldump sshpass".split())  # noqa: SIM905
+"""Programs whose `-p` is a password; of others it may say what is run, which a record must show."""
 _OPTION = re.compile(r"--?[A-Za-z](?:[A-Za-z_-]*(?:=.*)?)", re.DOTALL)
 """What comes after an option without its value; anything else that begins with a dash is one."""
 _SHAPES = re.compile(
@@ -52,8 +52,8 @@ def without_secrets(command: str) -> str:
     """The command with a "…" for each argument that looks like a secret.
 
     These are the value of an option, variable, header or field whose name says so (`--api-key X`,
-    `--token=X`, `X_API_KEY=X`, `Authorization: Bearer X`, `-p X` if it is no number), a key of a usual shape
-    (`sk-…`), the user in an address, and what follows the user in `-u user:X`.
+    `--token=X`, `X_API_KEY=X`, `Authorization: Bearer X`), a key of a usual shape (`sk-…`), the user in an
+    address, and the password in `-u user:X`, or of programs such as sshpass in `-p X`.
 
     >>> without_secrets("./bot --api-key abc --max-tokens 5")
     './bot --api-key … --max-tokens 5'
@@ -86,12 +86,16 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 def _scan(command: str) -> tuple[str, list[str]]:
     """The command without secrets, and these."""
-    pieces, secrets, end, after = list[str](), list[str](), 0, ""
+    pieces, secrets, end, after, is_login = list[str](), list[str](), 0, "", False
     for match in _SHELL_WORD.finditer(command):
         raw, word = match[0], _unquoted(match[0])
         is_nested = raw[0] in "'\"" and not word.startswith("-")
-        blanked, found, is_option = _blank(word, is_nested=is_nested, after=after)
-        after = word if is_option or word == _PASSWORD else ""
+        is_login = is_login or re.split("[/:]", word)[-1] in _LOGINS
+        if is_login and word.startswith("-p") and len(word) > 2:
+            blanked, found, is_option = f"-p{BLANK}", [word[2:]], False
+        else:
+            blanked, found, is_option = _blank(word, is_nested=is_nested, after=after)
+        after = word if is_option or (is_login and word == "-p") else ""
         pieces += [command[end : match.start()], raw if blanked == word else _quoted(blanked)]
         secrets += found
         end = match.end()
@@ -107,11 +111,7 @@ def _blank(word: str, *, is_nested: bool, after: str) -> tuple[str, list[str], b
     option, equals, value = word.partition("=") if word.startswith("-") else (after, "", word)
     if option in _USERS and (user := _USER.match(value)):
         return f"{option if equals else ''}{equals}{user[0]}{BLANK}", [value[user.end() :]], False
-    if (
-        after not in ("", *_USERS)
-        and not _OPTION.fullmatch(word)
-        and not (after == _PASSWORD and word.isdigit())
-    ):
+    if after not in ("", *_USERS) and not _OPTION.fullmatch(word):
         return (word, [], True) if word.lower() in _SCHEMES else (BLANK, [word.strip(_AROUND)], False)
     if (cookies := _COOKIES.match(word)) and cookies.end() < len(word):
         return f"{cookies[0]}{BLANK}", [word[cookies.end() :]], False

@@ -30,7 +30,10 @@ from dialoscope.redaction import join_without_secrets, redact, secrets_in, witho
         ("bash -c 'B_KEY=X1 ./bot --model m'", "bash -c 'B_KEY=… ./bot --model m'", ["X1"]),
         ("./bot sk-0123456789", "./bot …", ["sk-0123456789"]),
         ("./bot a=sk-0123456789,b=1", "./bot a=…,b=1", ["sk-0123456789"]),
-        ("./bot --pass X1 --db-pass=X2 -p X3", "./bot --pass … --db-pass=… -p …", ["X1", "X2", "X3"]),
+        ("./bot --pass X1 --db-pass=X2", "./bot --pass … --db-pass=…", ["X1", "X2"]),
+        ("sshpass -p X1 ssh host ./bot", "sshpass -p … ssh host ./bot", ["X1"]),
+        ("/usr/bin/mysql -u me -pX1 db", "/usr/bin/mysql -u me -p… db", ["X1"]),
+        ("bash -c 'docker login -u me -p 12 && ./bot'", "bash -c 'docker login -u me -p … && ./bot'", ["12"]),
         ("c -u http://me:X1@host/", "c -u http://…@host/", ["me:X1"]),
         ("c -u me:X1 u", "c -u me:… u", ["X1"]),
         ("c --user=me:X1 --proxy-user 'me:a b'", "c --user=me:… --proxy-user me:…", ["X1", "a b"]),
@@ -60,7 +63,7 @@ def test_what_looks_like_a_secret_is_blanked(command, shown, secrets):
         "python -u bot.py 'a  b' \"c d\" ''  ./task-0123456789 module.token:reply token:reply",
         "./bot --token --fast",
         "./bot --token -v --password --mode=fast --pass --max-tokens",
-        "./server -p 8080 -u --two-pass yes --cookie-jar f --signatures",
+        "./server -p 8080 -p persona -u --two-pass yes --cookie-jar f --signatures",
         "docker run -u 1000:1000 -u me image -u http://host/a:b --user= -u",
         "./bot --url http://host:80/v1 --mail me@host",
         "./bot 'it is the key: to all'",
@@ -95,8 +98,8 @@ def test_any_command_can_be_looked_at(text):
 
 
 def test_our_own_options_are_recorded():
-    words = ["dialoscope", "audit", "a.jsonl", "-p", "noise", "-s", "command:./bot -p X1"]
-    assert join_without_secrets(words) == "dialoscope audit a.jsonl -p noise -s 'command:./bot -p …'"
+    words = ["dialoscope", "audit", "a.jsonl", "-p", "noise", "-s", "command:sshpass -p X1"]
+    assert join_without_secrets(words) == "dialoscope audit a.jsonl -p noise -s 'command:sshpass -p …'"
 
 
 def test_errors_lose_secrets_but_no_ordinary_words():
