@@ -144,7 +144,7 @@ def there(view: View, metrics: Sequence[str]) -> list[str]:
 
 def by_set(studies: Mapping[str, Study]) -> str:
     """The branch that is most like each cluster, how many draws have it, and its likeness without length."""
-    heads = ["set", "n", *(text for name in CLUSTERS for text in (name, "draws", "no length"))]
+    heads = ["set", "n", *(text for name in CLUSTERS for text in (name, "halves", "no length"))]
     body = []
     for name, study in studies.items():
         plain, rest = study.agreement.plain, study.agreement.without_length
