@@ -29,7 +29,7 @@ def test_a_saved_run_comes_back_the_same(result, run):
     again = ds.Result.load(run)
     assert again == result
     assert again.provenance == result.provenance
-    assert again.table() == result.table()
+    assert again.table().json() == result.table().json()  # of cells without an interval no two are equal
     assert np.array_equal(again.ratings.value, result.ratings.value)
     assert (again.ratings.aspect, again.ratings.rater) == (result.ratings.aspect, result.ratings.rater)
     assert str(again) == str(result)
