@@ -34,8 +34,8 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
     for corpora in (5, 7, 12):
         for spread in (0.15, 0.3):
             ranges = [
-                Range("mean", "95 % interval holds the mean over corpora", 0.92, 0.99),
-                Range("new", "95 % interval holds a new corpus", 0.90, 0.99),
+                Range("mean", "coverage of the mean over corpora", 0.92, 0.99),
+                Range("new", "coverage of a new corpus", 0.90, 0.99),
             ]
             setting = f"{corpora} corpora that differ by {spread:g}"
             yield from measure(setting, partial(over_corpora, corpora, spread), ranges, trials, workers)

@@ -17,7 +17,7 @@ from dialoscope.results.differences import Difference, LeftOut
 from dialoscope.results.resampling import Draws, PairedSums, halved_pairs
 from dialoscope.tally import Floats
 
-FALSE_ALARMS = Range("rejects", "false alarms at .05", 0.02, 0.07)
+FALSE_ALARMS = Range("rejects", "type I error at .05", 0.02, 0.07)
 HALVES = 2000
 
 

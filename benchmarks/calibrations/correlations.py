@@ -18,7 +18,7 @@ from dialoscope.meta.correlation.panel import Panel
 from dialoscope.tally import Floats, Ints
 
 CHANCE = Chance(draws=1000, permutations=1, seed=0)
-REJECTS = Range("rejects", "false alarms at .05", 0.03, 0.07)
+REJECTS = Range("rejects", "type I error at .05", 0.03, 0.07)
 AGREES = Range("disagree", "p and interval disagree", 0, 0)
 LOCK = 0.7
 """The share of a column's variance that is its context's."""
@@ -41,7 +41,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
         for true in (0.0, 0.9):
             setting = f"{systems} systems of which r is {true:g}, 50 contexts"
             for name in ("pearson", "spearman", "kendall"):
-                ranges = [Range("holds", f"interval of {name} holds that of all such systems", 0.86, 0.985)]
+                ranges = [Range("holds", f"coverage of {name} over all such systems", 0.86, 0.985)]
                 trial = partial(over_systems, systems, true, name)
                 yield from measure(setting, trial, ranges, trials, workers)
     ranges = [REJECTS, Range("disagree", "p and interval disagree", 0, 0)]

@@ -23,7 +23,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
     for dims, points in ((32, 60), (32, 150), (32, 400), (384, 231), (384, 400)):
         for kind in ("the same", "means apart", "half as much again"):
             ranges = [
-                Range("holds", "95 % interval of the debiased FBD holds it", 0.85, 1),
+                Range("holds", "coverage of the debiased FBD's interval", 0.85, 1),
                 Range("bias", "bias of the debiased FBD", -0.2, 0.2, is_share=False),
             ]
             setting = f"{kind}, {points} points in {dims} dimensions"

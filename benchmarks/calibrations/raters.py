@@ -56,15 +56,15 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
     for study in CEILINGS:
         ranges = [
             Range("bias", "bias of the ceiling", -0.03, 0.03, is_share=False),
-            Range("holds", "95 % interval holds the ceiling", 0.88, 1),
+            Range("holds", "coverage of the ceiling's interval", 0.88, 1),
             Range("undefined", "no ceiling", 0, 0.05),
         ]
         yield from measure(str(study), partial(reach, study), ranges, few, workers)
     for study in ACCUSED:
-        ranges = [Range("accused", "studies of equally good raters that accuse one", 0, 0.06)]
+        ranges = [Range("accused", "studies that flag an equally good rater", 0, 0.06)]
         yield from measure(str(study), partial(accuse, study), ranges, few, workers)
     for study in CARELESS:
-        ranges = [Range("caught", "careless raters that are found", 0.7, 1, is_share=False)]
+        ranges = [Range("caught", "careless raters that are flagged", 0.7, 1, is_share=False)]
         yield from measure(str(study), partial(accuse, study), ranges, few, workers)
 
 

@@ -24,7 +24,7 @@ class Figure(NamedTuple):
     setting: str
     """The data, such as "lognormal, 10 contexts"."""
     quantity: str
-    """What is measured, such as "interval holds the truth" or "false alarms at .05"."""
+    """What is measured, such as "interval holds the truth" or "type I error at .05"."""
     value: float
     trials: int
     low: float = -math.inf

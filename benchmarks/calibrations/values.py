@@ -37,14 +37,14 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
             yield from measure(
                 f"mean, {source}, {contexts} contexts",
                 partial(mean_of_contexts, source, contexts),
-                [Range("holds", "95 % interval holds the truth", low, 1 if "rate" in source else 0.985)],
+                [Range("holds", "coverage of the 95 % interval", low, 1 if "rate" in source else 0.985)],
                 trials,
                 workers,
             )
     yield from measure(
         "a rate of .1, 10 contexts",
         partial(mean_of_contexts, "a rate of .1", 10),
-        [Range("flat", "interval without width", 0, 0)],
+        [Range("flat", "interval of width 0", 0, 0)],
         trials,
         workers,
     )
@@ -52,7 +52,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
         yield from measure(
             f"30 dialogues of 8 turns, {name}",
             partial(mean_of_turns, read),
-            [Range("holds", "95 % interval holds the truth", *((0.92, 0.98) if read else (0, 1)))],
+            [Range("holds", "coverage of the 95 % interval", *((0.92, 0.98) if read else (0, 1)))],
             trials,
             workers,
         )
@@ -60,7 +60,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
         yield from measure(
             f"Distinct-2, {contexts} contexts",
             partial(distinct, contexts),
-            [Range("holds", "95 % interval holds the truth", low, 0.99)],
+            [Range("holds", "coverage of the 95 % interval", low, 0.99)],
             trials,
             workers,
         )
