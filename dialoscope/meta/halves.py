@@ -24,6 +24,7 @@ from dialoscope.results.resampling import (
     blocks_of,
     fewest_blocks,
     half_weights,
+    round_for_exact_sums,
 )
 from dialoscope.tally import Floats, Ints, begins_run
 
@@ -122,9 +123,9 @@ def no_interval(undefined: float, contexts: int, confidence: float) -> str:
     fewest = fewest_blocks(confidence)
     if contexts < fewest:
         few = f"{contexts} context{'s' * (contexts != 1)}"
-        return f"no interval and no test, for it has {few}, and {fewest} are needed"
-    if undefined > MOST_UNDEFINED:
-        return f"no interval, for more than {100 * MOST_UNDEFINED:g} % of random halves have no value"
+        return f"no interval, for it has {few}, and {fewest} are needed"
+    if undefined >= min(MOST_UNDEFINED, round((1 - confidence) / 2, 12)):
+        return "no interval, for too many random halves have no value"
     return ""
 
 
@@ -152,7 +153,7 @@ def _moments(sides: Sides, clusters: Clusters, draws: Draws, *, centred: bool) -
     ones = np.ones((len(x), 1))
     parts = [products, *map(clusters.sums, (x, y, x * x, y * y, ones))]
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-    sums, found = np.concatenate(parts, axis=1), []
+    sums, found = round_for_exact_sums(np.concatenate(parts, axis=1)), []
     for weights in clusters.weights(draws):
         xy, sx, sy, xx, yy, n = np.split(weights @ sums, ends, axis=1)
         if not centred:

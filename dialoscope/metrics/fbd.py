@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Amount, Bounds
+from dialoscope.metrics.base import Bounds
 from dialoscope.metrics.distribution import DistributionMetric
 from dialoscope.metrics.frechet import (
     Moments,
@@ -55,11 +55,6 @@ class Fbd(DistributionMetric):
     def bounds(self) -> Bounds:
         """An estimate without bias falls below 0 as often as above where there is no distance."""
         return Bounds(0 if self.estimator == "plain" else -math.inf, math.inf)
-
-    @property
-    def depends_on(self) -> Amount | None:
-        """The plain distance falls with every point; the debiased one does not."""
-        return "replies" if self.estimator == "plain" else None
 
     @property
     def companions(self) -> "tuple[Fbd, ...]":

@@ -14,11 +14,13 @@ from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
 from dialoscope.metrics.base import ratio
 from dialoscope.results.resampling import (
     MOST_BLOCKS,
+    UNKNOWN,
     Draws,
     Interval,
     PairedSums,
     block_sums,
     blocks_of,
+    fewest_blocks,
     halved_pairs,
     halves_interval,
     halves_p,
@@ -71,6 +73,8 @@ class Measure:
     """Of what there must be equally much: words or replies."""
     amount: Callable[[Side], int] = lambda side: len(side.rows)
     """The number of these."""
+    widest: float = math.inf
+    """The largest difference that there can be."""
 
 
 def measures(result: "Result") -> tuple[Measure, ...]:
@@ -94,6 +98,7 @@ def of_metric(one: Metric[Any], name: str) -> Measure:
         made=_made(one),
         depends_on=one.depends_on,
         amount=lambda side: one.amount(side.tally(one)),
+        widest=one.bounds.high - one.bounds.low,
     )
 
 
@@ -164,12 +169,22 @@ class Difference:
     @property
     def value(self) -> float:
         """Second less first."""
-        return self.second - self.first
+        return float(_less(self.second, self.first))
 
     @property
     def blocks(self) -> int:
         """The number of contexts, or of blocks of them."""
         return len(self.left_out.first)
+
+    @property
+    def contexts(self) -> int:
+        """The number of contexts, or of blocks of them, that have a part in the difference."""
+        if self.effect is not None:
+            return sum(self.effect[1:])
+        first, second = (
+            _less(each, whole) for each, whole in zip(self.left_out, (self.first, self.second), strict=True)
+        )
+        return int(np.count_nonzero((first != 0) | (second != 0))) or self.blocks
 
     @property
     def error(self) -> float:
@@ -181,21 +196,30 @@ class Difference:
         """How surprising the difference would be if there were none; NaN where that cannot be said."""
         if math.isnan(self.value):
             return math.nan
-        return jackknife_p(self.value, self._apart()) if self.halves is None else float(halves_p(self.halves))
+        if self.halves is None:
+            return jackknife_p(self.value, self._apart(), self.contexts)
+        return float(halves_p(self.halves))
 
     def interval(self, confidence: float) -> Interval:
         """Where the difference would fall with other contexts."""
         if self.halves is None:
-            return jackknife_interval(self.value, self._apart(), confidence)
+            enough = self.contexts >= fewest_blocks(confidence)
+            return jackknife_interval(self.value, self._apart(), confidence) if enough else UNKNOWN
         return Interval(*halves_interval(self.halves, confidence).tolist())
 
     def bounds(self, confidence: float, draws: Draws, weight: float = 1.0) -> Interval:
         """How low, and how high, the second less so many times the first surely is, each bound by itself."""
-        value = self.second - weight * self.first
+        value = float(_less(self.second, weight * self.first))
         return studentised_bounds(value, self._apart(weight), confidence, draws)
 
     def _apart(self, weight: float = 1.0) -> Floats:
-        return self.left_out.second - weight * self.left_out.first
+        return _less(self.left_out.second, weight * self.left_out.first)
+
+
+def _less(second: Floats | float, first: Floats | float) -> Floats:
+    """Second less first, and 0 where they differ by rounding alone."""
+    apart = np.subtract(second, first)
+    return np.where(np.abs(apart) <= SAME * np.maximum(np.abs(first), np.abs(second)), 0.0, apart)
 
 
 class Both(NamedTuple):
@@ -239,7 +263,7 @@ def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Diff
     halved = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
     left_out = [LeftOut(*pair.left_out()) if count > 1 else _NOTHING_LEFT_OUT for pair in pairs]
     return [
-        Difference(*_scores(one, some), second - first, left, _effect(one, both), len(some) > 1)
+        Difference(*_scores(one, some), _less(second, first), left, _effect(one, some), len(some) > 1)
         for one, some, (first, second), left in zip(measures, choices, halved, left_out, strict=True)
     ]
 
@@ -282,7 +306,7 @@ def _of_pool(one: Measure, both: Both, seed: int) -> Difference:
     choices = both.choices(one, seed)
     found = [_left_out(one.made, some, seed) for some in choices]
     left_out = LeftOut(*(np.mean(side, axis=0) for side in zip(*found, strict=True)))
-    return Difference(*_scores(one, choices), None, left_out, _effect(one, both), len(choices) > 1)
+    return Difference(*_scores(one, choices), None, left_out, _effect(one, choices), len(choices) > 1)
 
 
 def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
@@ -297,12 +321,15 @@ def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
 _NOTHING_LEFT_OUT = LeftOut(np.empty(0), np.empty(0))
 
 
-def _effect(one: Measure, both: Both) -> Effect | None:
+def _effect(one: Measure, choices: Sequence[Both]) -> Effect | None:
     if one.each is None:
         return None
+    items = choices[0].items
     first, second = (
-        _item_means(one.each(side), np.searchsorted(both.items, side.items), len(both.items))
-        for side in (both.first, both.second)
+        _mean_of_defined(
+            [_item_means(one.each(side), np.searchsorted(items, side.items), len(items)) for side in sides]
+        )
+        for sides in zip(*(both[:2] for both in choices), strict=True)
     )
     known = ~np.isnan(first) & ~np.isnan(second)
     first, second = first[known], second[known]
@@ -323,3 +350,9 @@ def _item_means(values: Floats, place: Ints, items: int) -> Floats:
     known = ~np.isnan(values)
     sums = _ordered_sums(np.stack([values[known], np.ones(known.sum())], axis=1), place[known], items)
     return ratio(sums[:, 0], sums[:, 1])
+
+
+def _mean_of_defined(means: Sequence[Floats]) -> Floats:
+    """Over choices of replies, of each item; NaN where none is defined."""
+    known = ~np.isnan(means)
+    return ratio(np.where(known, means, 0.0).sum(axis=0), known.sum(axis=0))

@@ -26,7 +26,7 @@ draws themselves, and a million replies cost no more than two thousand.
 HALVES = 10_000
 """Random halves for a test, by default: a p of .05 then has a standard error of .003."""
 MOST_UNDEFINED = 0.05
-"""There is no interval where more than this share of the halves has no value."""
+"""There is neither interval nor p where more than this share of the halves has no value."""
 SAME = 1e-12
 """Values that differ by less than this part of the largest of them are equal."""
 
@@ -141,6 +141,11 @@ def half_weights(blocks: int, draws: Draws) -> Iterator[Floats]:
         yield np.stack([coins, 1 - coins], axis=1).reshape(-1, blocks)[:many]
 
 
+def fewest_halves(confidence: float) -> int:
+    """The number of halves below which there is no interval with this confidence: 40 at 95 %."""
+    return math.floor(round(2 / (1 - confidence), 6))
+
+
 def fewest_blocks(confidence: float) -> int:
     """The number of blocks below which halves show nothing with this confidence: 6 at 95 %."""
     return next(blocks for blocks in range(2, 70) if _rank_of_end(2**blocks - 1, confidence) > 0)
@@ -151,16 +156,18 @@ def halves_interval(values: Floats, confidence: float, *, flat: bool = False) ->
 
     If contributions of blocks are as often too high as too low, each gap between the values of two halves is
     as likely as another to hold the true value (Hartigan, 1969, https://doi.org/10.2307/2286069). The
-    interval excludes 0 where `halves_p` is below 1 - confidence, and only there. What is the same in all
-    halves has no interval, save where that is asked for: two columns may be equal by what they are.
+    interval excludes 0 where `halves_p` is below 1 - confidence, and only there. Halves without a value may
+    lie on either side, and count on both. What is the same in all halves has no interval, save where that is
+    asked for: two columns may be equal by what they are.
     """
     values = np.sort(_levelled(values), axis=0)  # undefined ones come last
     defined = (~np.isnan(values)).sum(axis=0)
-    rank = _rank_of_end(defined, confidence)
+    rank = _rank_of_end(len(values), confidence) - (len(values) - defined)
     known = (rank > 0) & (defined >= (1 - MOST_UNDEFINED) * len(values))
     places = np.stack([np.where(known, rank - 1, 0), np.where(known, defined - rank, 0)])
     ends: Floats = np.take_along_axis(values, places, axis=0) if len(values) else np.zeros(places.shape)
-    return np.where(known & (flat | (ends[0] < ends[1])), ends, np.nan)
+    varies = ends[1] - ends[0] > SAME * np.abs(ends).max(axis=0)
+    return np.where(known & (flat | varies), ends, np.nan)
 
 
 def halves_p(values: Floats) -> Floats:
@@ -171,9 +178,8 @@ def halves_p(values: Floats) -> Floats:
     """
     values = _levelled(values)
     undefined = np.isnan(values)
-    defined = (~undefined).sum(axis=0)
-    other = np.minimum((values <= 0).sum(axis=0), (values >= 0).sum(axis=0))
-    p = np.minimum(2 * (other + 1) / (defined + 1), 1.0)
+    other = np.minimum((values <= 0).sum(axis=0), (values >= 0).sum(axis=0)) + undefined.sum(axis=0)
+    p = np.minimum(2 * (other + 1) / (len(values) + 1), 1.0)
     return np.where(undefined.mean(axis=0) > MOST_UNDEFINED if len(values) else True, np.nan, p)
 
 
@@ -220,10 +226,11 @@ def jackknife_error(left_out: Floats) -> float:
     return math.sqrt((count - 1) / count * float(np.square(left_out - left_out.mean()).sum()))
 
 
-def jackknife_p(difference: float, left_out: Floats) -> float:
+def jackknife_p(difference: float, left_out: Floats, blocks: int) -> float:
     """How surprising the difference would be if there were none (two-sided t-test).
 
-    No exchange of systems within k blocks can be rarer than 2 in 2**k, however small the error looks.
+    No exchange of systems within k blocks can be rarer than 2 in 2**k, however small the error looks;
+    `blocks` are those that have a part in the difference.
     """
     error = jackknife_error(left_out)
     if math.isnan(error) or math.isnan(difference):
@@ -233,7 +240,7 @@ def jackknife_p(difference: float, left_out: Floats) -> float:
     from scipy.special import stdtr
 
     found = float(2 * stdtr(len(left_out) - 1, -abs(difference) / error)) if error > 0 else 0.0
-    return max(found, 2.0 ** (1 - len(left_out)))
+    return min(max(found, 2.0 ** (1 - blocks)), 1.0)
 
 
 def studentised_bounds(value: float, left_out: Floats, confidence: float, draws: Draws) -> Interval:

@@ -16,7 +16,7 @@ from dialoscope.results import uncertainty
 from dialoscope.results.differences import Both, differences, of_metric
 from dialoscope.results.provenance import Provenance
 from dialoscope.results.ratings import Ratings
-from dialoscope.results.resampling import HALVES, Draws, Interval
+from dialoscope.results.resampling import HALVES, Draws, Interval, fewest_halves
 from dialoscope.results.table import Cell, Table, Trusted, best_of
 from dialoscope.tally import Floats, Ints, Tally
 
@@ -380,6 +380,17 @@ class _Found(NamedTuple):
     def of(cls, one: Metric[Any], side: uncertainty.Side) -> "_Found":
         tally = side.tally(one)
         return cls(side.score(one), one.beside(tally), one.caution(tally), one.amount(tally))
+
+
+def check_halves(confidence: float, draws: int) -> None:
+    """Refuse what no interval from random halves can be made from."""
+    check_chance(confidence, draws)
+    needed = fewest_halves(confidence)
+    if draws < needed:
+        raise DialoscopeError(
+            f"{draws} random halves are too few for a confidence of {confidence:g}; ask for {needed} or more "
+            "(draws=, --draws)."
+        )
 
 
 def check_chance(confidence: float, draws: int) -> None:

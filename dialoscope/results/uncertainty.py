@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ class Side(NamedTuple):
     """All replies of the run."""
     mean: str = MEANS[0]
     """What means are over."""
+    name: str = ""
+    """The system."""
 
     @classmethod
     def of(cls, result: "Result", system: str, mean: str = MEANS[0]) -> "Side":
@@ -51,7 +54,7 @@ class Side(NamedTuple):
         if mean not in MEANS:
             raise DialoscopeError(f"mean is '{mean}'; it must be one of: {', '.join(MEANS)}.")
         rows = result.rows(system)
-        return cls(result.tallies, rows, result.replies.item[rows], result.replies, mean)
+        return cls(result.tallies, rows, result.replies.item[rows], result.replies, mean, system)
 
     def tally(self, of: Metric[Any]) -> Any:  # noqa: ANN401 - as the metric has it
         """The statistics that a metric is made from."""
@@ -59,14 +62,14 @@ class Side(NamedTuple):
 
     def score(self, of: Metric[Any]) -> float:
         """The value of the system."""
-        if self.mean == MEANS[0] or not isinstance(of, AdditiveMetric) or of.depends_on:
+        if self.mean == MEANS[0] or not isinstance(of, AdditiveMetric) or of.depends_on == "replies":
             return of.score(self.tally(of))
         return summed_score(self.sums(of), of.finish)
 
     def sums(self, of: AdditiveMetric[Any]) -> Floats:
         """What a metric adds up, a row for each reply, weighed."""
         rows = of.rows(self.tally(of))
-        return rows if of.depends_on else self.weighed(rows)
+        return rows if of.depends_on == "replies" else self.weighed(rows)
 
     def weighed(self, rows: Floats) -> Floats:
         """Rows of replies, so that replies count alike, or the contexts that they are to."""
@@ -91,7 +94,7 @@ def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
     return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
 
 
-SUBSAMPLES = 10
+SUBSAMPLES = 20
 """Random choices of equally many replies to each context, over which numbers are averaged."""
 
 
@@ -106,12 +109,12 @@ def equally_many(sides: Sequence[Side], seed: int) -> list[tuple[Side, ...]]:
     fewest = counts.min(axis=0, initial=np.iinfo(np.int64).max)
     if (counts == fewest).all():
         return [tuple(common)]
-    rng = np.random.default_rng(seed)
-    return [tuple(_chosen(side, fewest, rng) for side in common) for _ in range(SUBSAMPLES)]
+    return [tuple(_chosen(side, fewest, [seed, choice]) for side in common) for choice in range(SUBSAMPLES)]
 
 
-def _chosen(side: Side, most: Ints, rng: np.random.Generator) -> Side:
-    """So many replies to each item at random, whatever order they came in."""
+def _chosen(side: Side, most: Ints, seed: Sequence[int]) -> Side:
+    """So many replies to each item at random, whatever order they and the systems came in."""
+    rng = np.random.default_rng([*seed, crc32(side.name.encode("utf-8", "replace"))])
     by_name = side.replies.place_by_name[side.rows]
     key = np.empty(len(by_name))
     key[np.argsort(by_name)] = rng.random(len(by_name))
@@ -166,4 +169,4 @@ def _jackknife_interval(side: Side, one: PoolMetric[Any], seed: int, confidence:
 def most_blocks(one: Metric[Any], replies: int) -> int:
     """How many blocks to resample: a jackknife counts everything for each, so that many replies get fewer."""
     most = getattr(one, "most_blocks", MOST_BLOCKS)
-    return most if isinstance(one, AdditiveMetric) else max(10, min(most, 1_000_000 // max(1, replies)))
+    return most if isinstance(one, AdditiveMetric) else max(20, min(most, 1_000_000 // max(1, replies)))

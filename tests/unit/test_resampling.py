@@ -88,8 +88,13 @@ def test_what_never_varies_and_what_is_mostly_undefined_has_no_interval():
     some[:51] = np.nan
     assert np.isnan(halves_interval(some, 0.95)).all()
     assert np.isnan(halves_p(some))
-    some[50] = 3.0
-    assert np.isfinite(halves_interval(some, 0.95)).all()
+    some[:51] = 3.0
+    some[:24] = np.nan
+    assert halves_interval(some, 0.95).tolist() == [3, 999], "those without a value may be the lowest"
+    assert halves_p(some - 2) == pytest.approx(2 * 25 / 1001)
+    some[24] = np.nan
+    assert np.isnan(halves_interval(some, 0.95)).all()
+    assert halves_p(some - 2) > 0.05
     assert np.isnan(halves_interval(np.empty((0, 2)), 0.95)).all()
     assert np.isnan(halves_p(np.empty((0, 2)))).all()
 

@@ -25,13 +25,13 @@ from dialoscope.meta.agreement.notes import IN_WORDS, missing, notes_on
 from dialoscope.meta.agreement.view import View
 from dialoscope.meta.columns import columns, of_systems_alone
 from dialoscope.meta.estimate import UNKNOWN, Estimate
-from dialoscope.meta.halves import Clusters, in_halves
+from dialoscope.meta.halves import Clusters, in_halves, narrowed
 from dialoscope.meta.trust.known import FITTED, fitted_here
 from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
 from dialoscope.results.resampling import Draws, halves_interval
-from dialoscope.results.result import CONFIDENCE, DRAWS, check_chance
+from dialoscope.results.result import CONFIDENCE, DRAWS, check_halves
 from dialoscope.results.scores import Scores
 from dialoscope.tally import Floats, Ints
 
@@ -74,7 +74,7 @@ def agree(
         seed: Of the halves; that of the run where none is given.
     """
     Result.check(result)
-    check_chance(confidence, draws)
+    check_halves(confidence, draws)
     _check(coefficient, cut)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
@@ -156,7 +156,7 @@ def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
     for i, j in combinations(range(len(some)), 2):
         r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
     known = (~np.isnan(values)).astype(np.int64)
-    return Matrix(r, again, known.T @ known, settings.confidence)
+    return Matrix(r, again, known.T @ known, settings.confidence, clusters.count)
 
 
 def _without(rest: Matrix, plain: View, cut: float) -> View | None:
@@ -173,8 +173,9 @@ def _lengths(given: Given, length: Floats, settings: Settings) -> list[Estimate]
     columns = np.stack([column.values for column in given.columns], axis=1)
     draws = Draws(settings.draws, settings.seed)
     halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
-    ends = halves_interval(halves, settings.confidence)
     values = [measure("spearman", column, length).value for column in columns.T]
+    near = narrowed("spearman", halves, np.array(values), clusters.count)
+    ends = halves_interval(near, settings.confidence)
     return [
         Estimate(value, float(low), float(high)) for value, (low, high) in zip(values, ends.T, strict=True)
     ]

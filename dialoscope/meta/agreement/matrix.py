@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dialoscope.meta.estimate import UNKNOWN, Estimate
+from dialoscope.meta.halves import narrowed
 from dialoscope.results.resampling import halves_interval
 from dialoscope.tally import Floats, Ints
 
@@ -24,6 +25,8 @@ class Matrix:
     n: Ints
     """How many replies have both: (columns, columns)."""
     confidence: float
+    contexts: int
+    """What there are halves of: contexts, or blocks of them."""
 
     def estimate(self, i: int, j: int) -> Estimate:
         """How two columns go together."""
@@ -41,13 +44,20 @@ class Matrix:
         means = np.where(counted, drawn, 0).sum(axis=1) / np.where(
             counted.any(axis=1), counted.sum(axis=1), np.nan
         )
-        low, high = halves_interval(means, self.confidence, flat=True)
-        return Estimate(float(values[known].mean()), float(low), float(high))
+        value = values[known].mean()
+        low, high = self.interval(means, value)
+        return Estimate(float(value), float(low), float(high))
+
+    def interval(self, drawn: Floats, values: Floats) -> Floats:
+        """The ends of the interval of coefficients, from those in halves."""
+        near = narrowed("pearson", drawn, values, self.contexts)
+        return halves_interval(near, self.confidence, flat=True)
 
     def take(self, places: Sequence[int]) -> "Matrix":
         """Of some of the columns."""
         chosen = np.ix_(places, places)
-        return Matrix(self.r[chosen], self.drawn[:, chosen[0], chosen[1]], self.n[chosen], self.confidence)
+        drawn = self.drawn[:, chosen[0], chosen[1]]
+        return replace(self, r=self.r[chosen], drawn=drawn, n=self.n[chosen])
 
     def turned(self, signs: Floats) -> "Matrix":
         """With the columns of sign -1 turned over."""

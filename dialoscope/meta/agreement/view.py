@@ -12,7 +12,6 @@ from dialoscope.coefficients import FEWEST
 from dialoscope.meta.agreement.clustering import Cluster, Stability, Tree, distances, stabilities, support
 from dialoscope.meta.agreement.matrix import Matrix
 from dialoscope.meta.estimate import UNKNOWN, Estimate
-from dialoscope.results.resampling import halves_interval
 from dialoscope.tally import Floats, Ints
 
 _SHADES = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (0.2, "░"), (-0.2, "·"), (-0.6, "-"), (-1.0, "="))
@@ -76,7 +75,7 @@ class View:
             _group(names, sorted(cluster, key=leaves.index), turned, stability)
             for cluster, stability in zip(clusters, stable, strict=True)
         )
-        low, high = halves_interval(matrix.drawn, matrix.confidence, flat=True)
+        low, high = matrix.interval(matrix.drawn, matrix.r)
         found = np.array(support(tree, trees))
         return cls(names, signs, matrix.r, low, high, matrix.n, tree, found, clusters, groups)
 

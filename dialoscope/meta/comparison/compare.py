@@ -20,7 +20,7 @@ from dialoscope.results import Ratings, Result
 from dialoscope.results.differences import RATED, Both, Measure, differences, measures
 from dialoscope.results.report import gathered
 from dialoscope.results.resampling import HALVES, Draws, fewest_blocks
-from dialoscope.results.result import CONFIDENCE
+from dialoscope.results.result import CONFIDENCE, check_halves
 from dialoscope.results.table import differ
 from dialoscope.results.uncertainty import MEANS, SUBSAMPLES, Side, equally_many
 from dialoscope.results.union import union
@@ -64,6 +64,7 @@ def compare(
     Result.check(result)
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
+    check_halves(confidence, draws)
     metrics, gates = ([one] if isinstance(one, str) else one for one in (metrics, gates))
     asked = tuple(map(Gate.of, gates))
     if strict and not asked:
@@ -175,7 +176,7 @@ def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> 
     contexts = Answered(len(both.items), *alone)
     return _Compared(
         [
-            contrast(pair, measure, one, how.confidence, contexts, both)
+            contrast(pair, measure, one, how.confidence, contexts, both.choices(measure, how.draws.seed))
             for measure, one in zip(chosen, found, strict=True)
         ],
         [
@@ -223,14 +224,16 @@ def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Ite
     """What a reader must know of these contexts and tests."""
     yield from _contexts(contrasts)
     yield from _amounts(contrasts)
-    fewest, needed = min(one.contexts for one in contrasts), fewest_blocks(confidence)
+    tested = [one.defined for one in contrasts if not math.isnan(one.p)]
+    fewest, needed = min(tested or [one.contexts for one in contrasts]), fewest_blocks(confidence)
     if fewest < needed:
         yield (
             f"On {_counted(fewest)} no paired test can be sure of anything: with {100 * confidence:g}% "
             f"confidence it takes {needed}."
         )
-    tests = sum(not math.isnan(one.p) for one in contrasts)
-    if 2 * tests >= (1 - confidence) * (halves + 1):
+    tests = len(tested)
+    there = min(halves, 2 ** min(fewest, 60) - 1)
+    if fewest >= needed and 2 * tests >= (1 - confidence) * (there + 1):
         yield (
             f"{tests} tests are so many that after the correction none can be sure; compare fewer systems or "
             "metrics, or raise --draws."
@@ -248,7 +251,7 @@ def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
     unequal = gathered(
         ((one.depends_on, one.a, one.a_amount, one.b, one.b_amount), printable(one.metric))
         for one in contrasts
-        if one.depends_on == "words" and not one.chosen and differ(one.a_amount, one.b_amount)
+        if one.depends_on == "words" and differ(one.a_amount, one.b_amount)
     )
     for (_, a, said, b, other), metrics in unequal.items():
         yield (

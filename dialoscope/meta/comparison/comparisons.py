@@ -102,7 +102,8 @@ class Comparisons(Report):
             "effect: mean difference in standard deviations over contexts; better/equal/worse: share of "
             "contexts in which B is that (higher/equal/lower where neither end is better); detectable: the "
             f"smallest true difference that a single such test finds {10 * POWER:g} times in 10.",
-            f"Intervals and tests are from {self.draws} random halves of the contexts, seed {self.seed}.",
+            f"Intervals and tests are from {self.draws} random halves of the contexts (all of them where "
+            f"there are fewer), seed {self.seed}; of metrics of all that a system says from a jackknife.",
             *(["Systems that share a letter are not surely different."] if self.orderings else []),
             *self._reasons(),
             *self._gaps(),

@@ -80,10 +80,15 @@ class Answered(NamedTuple):
 
 
 def contrast(
-    pair: Pair, measure: Measure, found: Difference, confidence: float, contexts: Answered, both: Both
+    pair: Pair,
+    measure: Measure,
+    found: Difference,
+    confidence: float,
+    contexts: Answered,
+    choices: Sequence[Both],
 ) -> Contrast:
     """Before the correction for the number of tests."""
-    interval = found.interval(confidence)
+    interval = np.clip(found.interval(confidence), -measure.widest, measure.widest).tolist()
     effect = found.effect or Effect(math.nan, 0, 0, 0)
     seen = effect.higher + effect.equal + effect.lower or math.nan
     return Contrast(
@@ -93,8 +98,8 @@ def contrast(
         a_value=found.first,
         b_value=found.second,
         difference=found.value,
-        low=interval.low,
-        high=interval.high,
+        low=interval[0],
+        high=interval[1],
         error=found.error,
         p=found.p,
         p_holm=math.nan,
@@ -104,15 +109,15 @@ def contrast(
         lower=effect.lower / seen,
         detectable=detectable(found, confidence),
         contexts=contexts.both,
-        defined=contexts.both if found.effect is None else sum(found.effect[1:]),
+        defined=contexts.both if found.effect is None else found.contexts,
         a_only=contexts.a_only,
         b_only=contexts.b_only,
         higher_is_better=measure.higher_is_better,
         verdict="–",
-        why=_why(found, pair, contexts.both),
+        why=_why(found, pair, contexts.both, confidence),
         depends_on=measure.depends_on,
-        a_amount=measure.amount(both.first),
-        b_amount=measure.amount(both.second),
+        a_amount=round(sum(measure.amount(each.first) for each in choices) / len(choices)),
+        b_amount=round(sum(measure.amount(each.second) for each in choices) / len(choices)),
         chosen=found.chosen,
         signature=measure.signature,
     )
@@ -164,7 +169,7 @@ def _verdict(one: Contrast, *, sure: bool) -> str:
     return "better" if (one.difference > 0) == one.higher_is_better else "worse"
 
 
-def _why(found: Difference, pair: Pair, contexts: int) -> str:
+def _why(found: Difference, pair: Pair, contexts: int, confidence: float) -> str:
     """What keeps a difference from being known."""
     if contexts < 2:
         return f"{contexts or 'no'} context in common"
@@ -172,4 +177,9 @@ def _why(found: Difference, pair: Pair, contexts: int) -> str:
     lacking = [name for name, value in values if math.isnan(value)]
     if lacking:
         return f"undefined for {' and '.join(lacking)}"
-    return "undefined on some part of the contexts" if math.isnan(found.p) else ""
+    if math.isnan(found.p):
+        return "undefined on some part of the contexts"
+    few = found.contexts < fewest_blocks(confidence)
+    if few or not math.isnan(found.interval(confidence).low) or found.value == 0:
+        return ""
+    return "no interval, for it is the same in all contexts"

@@ -93,7 +93,7 @@ def judged(
     margin = (weight - 1) * found.first if gate.relative else gate.margin
     bounds = found.bounds(confidence, draws, weight)
     low, high = (end + (weight - 1) * found.first for end in bounds)
-    enough = found.blocks >= FEWEST
+    enough = found.contexts >= FEWEST
     verdict = _verdict(gate, Interval(low, high), margin, enough=enough)
     return Verdict(
         str(gate),
@@ -126,7 +126,8 @@ def _why(gate: Gate, verdict: str, found: Difference, bounds: Interval, *, enoug
         nothing = gate.relative and found.first == 0
         return "a part of 0 is nothing" if nothing else "the bounds of the difference are unknown"
     if not enough:
-        return f"{found.blocks} contexts are too few; a gate needs {FEWEST}"
+        few = f"{found.contexts} context{'s are' if found.contexts != 1 else ' is'} too few"
+        return f"{few}; a gate needs {FEWEST}"
     if verdict == "undecided":
         return f"anything from {signed(bounds.low)} to {signed(bounds.high)} is possible"
     sure_of_low = (verdict == "passed") == gate.at_least

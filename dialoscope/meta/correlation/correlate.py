@@ -17,7 +17,7 @@ from dialoscope.printable import printable
 from dialoscope.records import Rating, Score
 from dialoscope.results import Ratings, Result
 from dialoscope.results.resampling import HALVES
-from dialoscope.results.result import CONFIDENCE, check_chance
+from dialoscope.results.result import CONFIDENCE, check_halves
 from dialoscope.results.scores import Scores
 from dialoscope.tally import Floats
 
@@ -65,7 +65,7 @@ def correlate(
     Result.check(result)
     kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
     names = _chosen(coefficients, NAMES, "coefficient")
-    check_chance(confidence, draws)
+    check_halves(confidence, draws)
     _check(permutations, fewest)
     chance = Chance(draws, permutations, result.provenance.seed if seed is None else seed)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)

@@ -30,8 +30,9 @@ def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     yield f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm)."
     if any(kind.level == "reply" for kind in settings.kinds):
         contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
+        halves = min(settings.chance.draws, 2 ** min(settings.contexts, 60) - 1)
         yield (
-            f"Over replies both are from {settings.chance.draws} random halves of the {contexts}, and say "
+            f"Over replies both are from {halves} random halves of the {contexts}, and say "
             "what other contexts would give with these systems and raters."
         )
     if any(kind.level == "system" for kind in settings.kinds):

@@ -19,7 +19,7 @@ from dialoscope.records import Rating
 from dialoscope.results import Ratings, Result
 from dialoscope.results.ratings import Judgements
 from dialoscope.results.resampling import HALVES, Draws
-from dialoscope.results.result import CONFIDENCE, check_chance
+from dialoscope.results.result import CONFIDENCE, check_halves
 from dialoscope.results.scaling import normalised
 from dialoscope.tally import Floats, Ints
 
@@ -53,7 +53,7 @@ def raters(
         seed: For the draws; the run's own if not named.
     """
     Result.check(result)
-    check_chance(confidence, draws)
+    check_halves(confidence, draws)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     if system is not None:
         said = said.of_replies(result.rows(system))

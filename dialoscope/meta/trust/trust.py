@@ -18,7 +18,7 @@ from dialoscope.meta.trust.known import FITTED, Trust, shipped
 from dialoscope.printable import printable
 from dialoscope.results import Result
 from dialoscope.results.resampling import HALVES, Draws, halves_interval
-from dialoscope.results.result import CONFIDENCE, check_chance
+from dialoscope.results.result import CONFIDENCE, check_halves
 from dialoscope.tally import Floats, Ints
 
 LOST = "so many values are the same that it has no interval"
@@ -43,7 +43,7 @@ def trust(
         seed: Of the halves; that of each run where none is given.
     """
     Result.check(*results)
-    check_chance(confidence, draws)
+    check_halves(confidence, draws)
     if not results:
         found = _known(confidence, draws, seed)
         _check_rated(aspect, [corpus.aspects for corpus in found.corpora])

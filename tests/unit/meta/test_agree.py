@@ -90,7 +90,7 @@ def test_coefficients_are_those_of_pairs_where_both_have_a_value(run):
     values[:20, 0] = np.nan
     values[10:50, 3] = np.nan
     for name in ("pearson", "spearman"):
-        view = ds.agree(run, scores=Scores(PLANTED, values), coefficient=name, draws=20).plain
+        view = ds.agree(run, scores=Scores(PLANTED, values), coefficient=name, draws=40).plain
         i, j = view.names.index("a1"), view.names.index("b1")
         assert view.r[i, j] == view.r[j, i] == measure(name, values[:, 0], values[:, 3]).value
 
@@ -177,14 +177,14 @@ def test_what_cannot_be_compared_is_left_out_by_name_and_reason(run):
     values[:, 0] = 7
     values[: REPLIES // 2 + 1, 1] = np.nan
     values[3, 2] = np.inf
-    agreement = ds.agree(run, scores=Scores(PLANTED, values), draws=20)
+    agreement = ds.agree(run, scores=Scores(PLANTED, values), draws=40)
     assert {one.metric: one.why for one in agreement.left_out} == {
         "a1": "7 for every reply",
         "a2": "undefined for 91 of 180 replies",
         "a3": "infinite for some replies",
     }
     assert "Left out: a1 (7 for every reply)." in agreement.notes
-    with_system = ds.agree(ds.evaluate(examples(), ["words", "self-bleu-2", "distinct-1"]), draws=20)
+    with_system = ds.agree(ds.evaluate(examples(), ["words", "self-bleu-2", "distinct-1"]), draws=40)
     assert [(one.metric, one.why) for one in with_system.left_out] == [
         ("self-bleu-2", "a value for a system and none for a reply")
     ]
@@ -212,17 +212,17 @@ def test_several_aspects_count_together_unless_one_is_overall_or_named(run):
     )
     scores = Scores(PLANTED, values)
     assert (
-        ds.agree(run, scores=scores, ratings=both, draws=20).settings.aspect == "the mean of Humour, fluency"
+        ds.agree(run, scores=scores, ratings=both, draws=40).settings.aspect == "the mean of Humour, fluency"
     )
-    named = ds.agree(run, scores=scores, ratings=both, aspect="humour", draws=20)
+    named = ds.agree(run, scores=scores, ratings=both, aspect="humour", draws=40)
     assert named.settings.aspect == "Humour"
     with pytest.raises(DialoscopeError, match=r"Nobody rated 'flow'.*what was rated: fluency, Humour"):
-        ds.agree(run, scores=scores, ratings=both, aspect="flow", draws=20)
+        ds.agree(run, scores=scores, ratings=both, aspect="flow", draws=40)
 
 
 def test_ratings_that_do_not_vary_say_nothing(run):
     agreement = ds.agree(
-        run, scores=Scores(PLANTED, planted()), ratings=ratings(np.full(REPLIES, 3)), draws=20
+        run, scores=Scores(PLANTED, planted()), ratings=ratings(np.full(REPLIES, 3)), draws=40
     )
     assert agreement.settings.aspect == ""
     assert "overall is rated the same everywhere, or hardly at all, and says nothing." in agreement.notes
@@ -231,10 +231,10 @@ def test_ratings_that_do_not_vary_say_nothing(run):
 
 def test_without_a_metric_of_length_nothing_is_held_constant():
     replies = ds.evaluate(examples(), ["distinct-1", "entropy-1"])
-    agreement = ds.agree(replies, draws=20)
+    agreement = ds.agree(replies, draws=40)
     assert agreement.without_length is None
     assert "Length was not held constant." in agreement.notes
-    assert ds.agree(replies, length="entropy-1", draws=20).settings.length == "entropy-1"
+    assert ds.agree(replies, length="entropy-1", draws=40).settings.length == "entropy-1"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_a_length_that_does_not_vary_cannot_be_held_constant():
     with pytest.raises(DialoscopeError, match=r"repetition-1 cannot be held constant \(0 for every reply\)"):
         ds.agree(result, scores=scores, length="repetition-1")
     for length in ("words", None):
-        found = ds.agree(result, scores=scores, length=length, draws=20)
+        found = ds.agree(result, scores=scores, length=length, draws=40)
         assert found.without_length is None
         assert "Length was not held constant." in found.notes
         assert "Left out: words (2 for every reply)." in found.notes
@@ -280,7 +280,7 @@ def test_a_length_that_does_not_vary_cannot_be_held_constant():
 def test_sizes_whose_squares_are_no_numbers_do_not_show(run):
     values = planted()
     far = Scores(PLANTED, values * [1, 1e300, 1e-300, 1, 1, 1])
-    near, found = (ds.agree(run, scores=one, draws=20).plain for one in (Scores(PLANTED, values), far))
+    near, found = (ds.agree(run, scores=one, draws=40).plain for one in (Scores(PLANTED, values), far))
     np.testing.assert_allclose(found.r, near.r, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found.low, near.low, rtol=0, atol=1e-12)
 
@@ -325,7 +325,7 @@ def test_json_holds_everything_and_no_nan(found):
 
 def test_hostile_names_are_shown_and_not_obeyed(run):
     scores = Scores(("\x1b[2J", "<b>|x", "{}"), planted()[:, [0, 1, 5]])
-    agreement = ds.agree(run, scores=scores, ratings=ratings(planted()[:, 5], "{0}\x07"), draws=20)
+    agreement = ds.agree(run, scores=scores, ratings=ratings(planted()[:, 5], "{0}\x07"), draws=40)
     for text in (agreement.text(), agreement.markdown()):
         assert not {"\x1b", "\x07"} & set(text)
     assert "\\x1b[2J" in agreement.text()
@@ -391,7 +391,7 @@ def test_a_pair_without_a_coefficient_says_why(run):
     values = planted()
     values[: REPLIES // 2, 0] = np.nan
     values[REPLIES // 2 :, 1] = 1  # the same wherever a1 has a value
-    agreement = ds.agree(run, scores=Scores(PLANTED[:2] + PLANTED[3:], values[:, [0, 1, 3, 4, 5]]), draws=20)
+    agreement = ds.agree(run, scores=Scores(PLANTED[:2] + PLANTED[3:], values[:, [0, 1, 3, 4, 5]]), draws=40)
     why = {
         frozenset((row["first"], row["second"])): (row["r"], row["n"], row["why"]) for row in agreement.rows()
     }
@@ -400,7 +400,7 @@ def test_a_pair_without_a_coefficient_says_why(run):
     assert (n, reason) == (90, "one of them is the same for all 90 replies that have both")
     assert why[frozenset({"b1", "b2"})][2] == ""
     assert "Pairs of metrics without r: 1. They count as if it were 0; --csv says why." in agreement.notes
-    apart = ds.agree(run, scores=Scores(("p", "q"), halves()), draws=20)
+    apart = ds.agree(run, scores=Scores(("p", "q"), halves()), draws=40)
     (few,) = (row["why"] for row in apart.rows() if {row["first"], row["second"]} == {"p", "q"})
     assert few == "0 replies have both, and 3 are needed"
 

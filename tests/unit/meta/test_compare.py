@@ -223,7 +223,7 @@ def test_chance_is_on_record(result):
     found = ds.compare(result, "generic", "parrot", draws=200, seed=5)
     kept = json.loads(found.json())
     assert (kept["draws"], kept["seed"]) == (200, 5)
-    assert "Intervals and tests are from 200 random halves of the contexts, seed 5." in found.notes()
+    assert any(note.startswith("Intervals and tests are from 200 random") for note in found.notes())
 
 
 def test_too_many_tests_are_told(result):
@@ -260,7 +260,7 @@ def test_what_depends_on_how_much_there_is_is_compared_at_equal_numbers():
     assert [one.chosen for one in found.contrasts] == [True] * 3 + [False] * 3
     assert all(one.verdict == "unsure" for one in found.contrasts[:3])
     told = (
-        "distinct-1: at equal numbers of replies to each context, in which the systems differ; means over 10"
+        "distinct-1: at equal numbers of replies to each context, in which the systems differ; means over 20"
     )
     assert any(one.startswith(told) for one in found.notes())
     values = {place.system: place.value for place in found.orderings[0].places}
@@ -474,3 +474,112 @@ def test_a_single_metric_or_gate_needs_no_list(result):
     one = ds.compare(result, *systems, metrics="bleu-2", gates="bleu-2>=-1", draws=100)
     same = ds.compare(result, *systems, metrics=["bleu-2"], gates=["bleu-2>=-1"], draws=100)
     assert one.json() == same.json()
+
+
+def said(context, system, text, number=0):
+    return ds.Example(f"{context}-{number}-{system}", system, text, (f"c {context}",))
+
+
+def test_ratings_of_few_contexts_are_no_surer_than_so_few_can_be():
+    """Forty contexts of which five are rated, all in favour of one system."""
+    examples = [said(context, system, "well") for context in range(40) for system in "ab"]
+    ratings = [
+        ds.Rating(f"{context}-0-{system}", system, "wit", "ann", 2.0 + (system == "b") + context / 10)
+        for context in range(5)
+        for system in "ab"
+    ]
+    result = ds.evaluate(ds.Replies.of(examples, ratings), ["words"])
+    found = ds.compare(result, "a", "b", metrics=["rated:wit"], gates=["rated:wit>=-0.1"])
+    (one,) = found.contrasts
+    assert one.defined == 5
+    assert one.p > 0.05
+    assert math.isnan(one.low)
+    assert found.verdicts[0].why == "5 contexts are too few; a gate needs 20"
+
+
+def test_rounding_is_no_difference():
+    """The same words, once and five times: shares that differ in their last bit."""
+    text = ["w " * (3 + context % 5) + "y z" for context in range(30)]
+    examples = [
+        *(said(context, "a", text[context], number) for context in range(30) for number in range(5)),
+        *(said(context, "b", text[context]) for context in range(30)),
+    ]
+    result = ds.evaluate(examples, ["repetition-1"])
+    found = ds.compare(result, "a", "b", gates=["repetition-1<=0"])
+    (one,) = found.contrasts
+    assert (one.difference, one.p, one.verdict) == (0, 1, "same")
+    assert found.verdicts[0].verdict == "passed"
+    assert result.significance("repetition-1", "a", "b") == 1
+
+
+def test_systems_with_unequal_numbers_may_change_places():
+    rng = np.random.default_rng(0)
+    examples = [
+        said(context, system, " ".join(rng.choice(list("defghijklmnop"), 3 + 3 * many)), number)
+        for system, many in (("a", 1), ("b", 3))
+        for context in range(30)
+        for number in range(many)
+    ]
+    result = ds.evaluate(examples, ["distinct-1", "entropy-1"])
+    there, back = ds.compare(result, "a", "b"), ds.compare(result, "b", "a")
+    for one, other in zip(there.contrasts, back.contrasts, strict=True):
+        assert (one.difference, one.p) == (-other.difference, other.p)
+        assert np.array_equal([one.low, one.high], [-other.high, -other.low], equal_nan=True)
+    assert any("depend on the number of words: a says" in note for note in there.notes())
+
+
+def test_the_effect_is_of_the_replies_that_are_compared():
+    rng = np.random.default_rng(1)
+    examples = [
+        ds.Example(
+            f"{system}{group}-{number}",
+            system,
+            " ".join(rng.choice(list("defghijklmnop"), 6)),
+            (f"{number} of {group}",),
+            group=f"g{group}",
+        )
+        for system, many in (("a", 3), ("b", 6))
+        for group in range(30)
+        for number in range(many)
+    ]
+    (one,) = ds.compare(ds.evaluate(examples, ["diversity-2"]), "a", "b").contrasts
+    assert one.chosen
+    assert abs(one.effect) < 0.5
+
+
+def test_a_difference_that_never_varies_says_why_it_has_no_interval():
+    examples = [
+        said(context, system, "w " * (2 + (system == "b") + context % 3))
+        for context in range(12)
+        for system in "ab"
+    ]
+    found = ds.compare(ds.evaluate(examples, ["words"]), "a", "b")
+    assert found.contrasts[0].p < 0.001
+    assert "words: no interval, for it is the same in all contexts." in found.notes()
+
+
+def test_pooled_metrics_have_no_interval_where_no_test_can_be_sure():
+    examples = [
+        said(context, system, "w x " * (system == "a") + f"y{context} z")
+        for context in range(5)
+        for system in "ab"
+    ]
+    (one,) = ds.compare(ds.evaluate(examples, ["distinct-1"]), "a", "b").contrasts
+    assert math.isnan(one.low)
+    assert one.p >= 2 / 2**5
+
+
+def test_no_difference_is_larger_than_can_be():
+    examples = [
+        said(context, system, "w w w w" if system == "a" else f"p{context % 5} q{context} r s t{context % 3}")
+        for context in range(8)
+        for system in "ab"
+    ]
+    (one,) = ds.compare(ds.evaluate(examples, ["self-bleu-2"]), "a", "b").contrasts
+    assert -100 <= one.low <= one.high <= 100
+
+
+def test_too_few_halves_for_a_confidence_are_refused(result):
+    with pytest.raises(ds.DialoscopeError, match=r"100 random halves are too few .* ask for 2000 or more"):
+        ds.compare(result, confidence=0.999, draws=100)
+    ds.compare(result, "generic", "parrot", metrics=["words"], confidence=0.999, draws=2000)

@@ -337,9 +337,9 @@ def test_a_single_context_has_no_interval():
     cells = [cell for cell in found.cells if cell.level == "reply"]
     assert {cell.contexts for cell in cells} == {1}
     assert all(math.isnan(cell.low) and math.isnan(cell.p) for cell in cells)
-    why = "no interval and no test, for it has 1 context, and 6 are needed"
+    why = "no interval, for it has 1 context, and 6 are needed"
     assert {cell.why for cell in cells if not math.isnan(cell.value)} == {why}
-    assert any(note.startswith("wit, over all replies, words: no interval and no") for note in found.notes())
+    assert any(note.startswith("wit, over all replies, words: no interval, for") for note in found.notes())
 
 
 def test_a_value_without_an_interval_and_a_contest_without_a_verdict_say_why(run):
@@ -347,7 +347,7 @@ def test_a_value_without_an_interval_and_a_contest_without_a_verdict_say_why(run
     values[0, 0] = 1
     found = ds.correlate(run, scores=Scores(("once", "same", "close"), values), **QUICK)
     one = found.cell("once", "wit")
-    why = "no interval, for more than 5 % of random halves have no value"
+    why = "no interval, for too many random halves have no value"
     assert (math.isnan(one.value), math.isnan(one.low), one.why) == (False, True, why)
     assert f"wit, over all replies, once: {why}." in found.notes()
     assert found.cell("close", "wit").why == ""

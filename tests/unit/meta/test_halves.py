@@ -134,6 +134,7 @@ def test_few_contexts_vary_less_as_a_whole_than_their_halves_say(name):
 
 def test_why_there_is_no_interval_is_told():
     assert no_interval(0.0, 6, 0.95) == ""
-    assert no_interval(0.0, 5, 0.95) == "no interval and no test, for it has 5 contexts, and 6 are needed"
-    assert no_interval(1.0, 1, 0.99) == "no interval and no test, for it has 1 context, and 8 are needed"
-    assert no_interval(0.06, 40, 0.95) == ("no interval, for more than 5 % of random halves have no value")
+    assert no_interval(0.0, 5, 0.95) == "no interval, for it has 5 contexts, and 6 are needed"
+    assert no_interval(1.0, 1, 0.99) == "no interval, for it has 1 context, and 8 are needed"
+    assert no_interval(0.024, 40, 0.95) == ""
+    assert no_interval(0.025, 40, 0.95) == "no interval, for too many random halves have no value"
