@@ -31,6 +31,9 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
         yield from measure(
             f"equal means, {contexts} contexts", partial(means, contexts, NORMAL), ranges, trials, workers
         )
+    for known in (5, 6, 10):
+        setting = f"100 contexts, {known} of which have a value"
+        yield from measure(setting, partial(sparse, known), [FALSE_ALARMS._replace(low=0.0)], trials, workers)
     for contexts, replies, spread in ((30, 5, 2), (30, 10, 2), (30, 20, 0), (100, 10, 0), (100, 5, 2)):
         setting = f"{contexts} contexts, 1 against {replies} replies, context sd {spread}"
         unequal = NORMAL._replace(replies=replies, context=spread)
@@ -97,6 +100,14 @@ def means(contexts: int, source: Source, rng: np.random.Generator) -> dict[str, 
     return {"rejects": rejects, "disagree": float(excludes(found.interval(0.95)) != rejects)}
 
 
+def sparse(known: int, rng: np.random.Generator) -> dict[str, float]:
+    """Means of two systems of which both have a value in few contexts."""
+    first, second = (np.zeros((100, 2)) for _ in range(2))
+    for side in (first, second):
+        side[:known] = np.stack([rng.normal(size=known), np.ones(known)], axis=1)
+    return {"rejects": float(compare_sums(first, second, rng).p < 0.05)}
+
+
 def gate(contexts: int, source: str, rng: np.random.Generator) -> dict[str, float]:
     """A gate whose margin is the true difference."""
     draw: dict[str, Callable[[], Floats]] = {
@@ -155,6 +166,7 @@ POOLED = {
     "entropy-2, 1 against 3 replies": partial(pooled, "entropy-2", 3, 1.0),
     "self-BLEU-2, 1 against 3 replies": partial(pooled, "self-bleu-2", 3, 1.0),
     "plain FBD, 1 against 3 replies": partial(pooled, "fbd:encoder=fake", 3, 1.0),
+    "debiased FBD, 1 against 4 replies": partial(pooled, "fbd:encoder=fake,estimator=debiased", 4, 1.0),
     "diversity-2, groups of 3 against 6": groups,
     "Distinct-2, equal numbers": partial(pooled, "distinct-2", 1, 1.0),
 }
