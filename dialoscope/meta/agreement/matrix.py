@@ -50,7 +50,7 @@ class Matrix:
 
     def interval(self, drawn: Floats, values: Floats) -> Floats:
         """The ends of the interval of coefficients, from those in halves."""
-        near = narrowed("pearson", drawn, values, self.contexts)
+        near = np.where(drawn == values, drawn, narrowed("pearson", drawn, values, self.contexts))
         return halves_interval(near, self.confidence, flat=True)
 
     def take(self, places: Sequence[int]) -> "Matrix":

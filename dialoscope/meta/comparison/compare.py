@@ -68,9 +68,7 @@ def compare(
     metrics, gates = ([one] if isinstance(one, str) else one for one in (metrics, gates))
     asked = tuple(map(Gate.of, gates))
     if strict and not asked:
-        raise DialoscopeError(
-            "Strict gates were asked for, but no gate; name what must hold with --gate (gates=)."
-        )
+        raise DialoscopeError("Strict gates need a gate; name what must hold with --gate (gates=).")
     result = result if ratings is None else _rated(result, ratings, other)
     whole = result if other is None else _both_runs(result, other, metrics, asked)
     planned = plan(whole, systems, baseline, result if other is not None else None)

@@ -279,7 +279,7 @@ def test_what_depends_on_how_much_there_is_is_compared_at_equal_numbers():
         (("generic", "examples"), {}, "say --with examples"),
         (("generic", "x" * 5000), {}, "There is no system 'xxx"),
         (("generic", ""), {}, "There is no system '' in this run; it has: attentive, generic"),
-        (("generic", "parrot"), {"strict": True}, "but no gate; name what must hold with --gate"),
+        (("generic", "parrot"), {"strict": True}, "need a gate; name what must hold with --gate"),
         ((), {"metrics": ["bleu-7"]}, "This run has no bleu-7; it has: bleu-2"),
         ((), {"metrics": ["blue"]}, "There is no metric 'blue'"),
         ((), {"metrics": ["rated:beauty"]}, "Nobody rated 'beauty'"),
