@@ -25,6 +25,8 @@ from dialoscope.printable import printable
 
 _VOCABULARIES = (".parquet", ".json", ".txt")
 _MOST_DIMS = 100_000
+_MOST_BLANK = 1_000_000
+"""Blank lines that are passed over; a few bytes of gzip can hold any number."""
 _LONGEST_LINE = 2**22
 _LONGEST_WORD = 2**16
 _ROWS = 8192
@@ -258,12 +260,17 @@ class _Text(NamedTuple):
 def _read_text(path: Path, stream: IO[bytes], start: _Text) -> Iterator[Block]:
     words: list[bytes] = []
     rows: list[list[float]] = []
+    blank = 0
     number, line = start.number, start.first or _line(path, stream, start.number)
     while line:
         if line.strip():
             word, row = _word_and_row(path, number, line, start.dims)
             words.append(word)
             rows.append(row)
+        else:
+            blank += 1
+            if blank > _MOST_BLANK:
+                raise BackendError(f"{path}: more than {_MOST_BLANK:,} blank lines among the word vectors.")
         if len(rows) == _ROWS:
             yield _block(path, words, rows)
             words, rows = [], []

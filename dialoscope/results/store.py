@@ -181,7 +181,7 @@ def recorded(folder: Path) -> Recorded:
     values = {name: _floats(replies[name]) for name in replies.column_names[3:]}
     try:
         cells = [_cell(cell) for cell in _read_manifest(folder)["table"]["cells"]]
-    except (LookupError, TypeError) as broken:
+    except (LookupError, TypeError, OverflowError) as broken:
         raise RunError(f"{folder} is not a whole run ({broken!r}). Score the data again.") from broken
     return Recorded(values, cells)
 
@@ -192,7 +192,7 @@ def _cell(cell: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the manifest 
     texts, value = (found["metric"], found["system"]), found["value"]
     if not all(isinstance(text, str) for text in texts) or not isinstance(value, (int, float, type(None))):
         raise TypeError(f"a cell of its table is {found!r:.100}")
-    return found
+    return found if value is None else {**found, "value": float(value)}
 
 
 def _replies_table(result: Result) -> pa.Table:

@@ -15,6 +15,7 @@ from dialoscope.data import RowSource, read
 from dialoscope.errors import RunError
 from dialoscope.metrics import Metric
 from dialoscope.perturbation import Perturbed, Plan
+from dialoscope.printable import printable
 from dialoscope.results import Result, store
 from dialoscope.scoring.run import evaluate
 from dialoscope.tally import Floats
@@ -98,7 +99,7 @@ def _source(
 def _other_data(old: Result, new: Result) -> str:
     return (
         f"the data is not the same: the run was made from {old.provenance.replies} replies with the hash "
-        f"{old.provenance.data}, now there are {new.provenance.replies} with {new.provenance.data}"
+        f"{printable(old.provenance.data)}, now there are {new.provenance.replies} with {new.provenance.data}"
     )
 
 

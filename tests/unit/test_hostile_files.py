@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
+from dialoscope.backends import vector_files
 from dialoscope.backends.bilinear import BilinearRegressor
 from dialoscope.backends.models import configuration
 from dialoscope.backends.vector_files import files_of, read_blocks, read_matrix
@@ -122,8 +123,9 @@ def test_a_run_whose_provenance_is_of_other_types_is_refused(run, name, value):
         lambda manifest: manifest["table"]["cells"].append({}),
         lambda manifest: manifest["table"]["cells"][0].update(metric=1.5),
         lambda manifest: manifest["table"]["cells"][0].update(value="much"),
+        lambda manifest: manifest["table"]["cells"][0].update(value=10**400),
     ],
-    ids=["none", "text", "empty cell", "metric", "value"],
+    ids=["none", "text", "empty cell", "metric", "value", "number"],
 )
 def test_a_run_whose_table_is_none_cannot_be_verified(run, change):
     seal(run, change)
@@ -144,3 +146,23 @@ def test_a_run_whose_metric_has_the_statistics_of_another_is_refused(run):
     seal(run, swap)
     with pytest.raises(RunError, match=r"the statistics of .* are not of its kind"):
         ds.Result.load(run)
+
+
+def test_a_number_beyond_64_bits_in_a_table_is_not_the_metrics(run):
+    seal(run, lambda manifest: manifest["table"]["cells"][0].update(value=2**70))
+    assert any("the manifest says words" in one for one in ds.verify(run).differences)
+
+
+def test_a_hash_with_control_characters_is_shown_without(run):
+    seal(run, lambda manifest: manifest["provenance"].update(data="sha256:\x06\ufffe"))
+    (difference,) = ds.verify(run).differences
+    assert difference.isprintable()
+
+
+def test_a_flood_of_blank_lines_among_word_vectors_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_files, "_MOST_BLANK", 10)
+    (tmp_path / "a.txt").write_bytes(b"2 2\n" + b"\n" * 10 + b"a 1 2\nb 3 4\n")
+    assert [len(block.words) for block in read_blocks(tmp_path / "a.txt")] == [2]
+    (tmp_path / "a.txt").write_bytes(b"2 2\n" + b"\n" * 11 + b"a 1 2\nb 3 4\n")
+    with pytest.raises(BackendError, match="more than 10 blank lines"):
+        list(read_blocks(tmp_path / "a.txt"))
