@@ -5,7 +5,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -233,12 +233,15 @@ class AdditiveMetric(Metric[T]):
         """The number for each row of sums."""
 
     def score(self, tally: T) -> float:
-        """From the sums over all replies, rounded once, so that the order of the replies does not show."""
-        rows = self.rows(tally)
-        if not len(rows):
-            return math.nan
-        sums = np.array([[math.fsum(column.tolist()) for column in rows.T]])
-        return float(self.finish(sums)[0])
+        """From the sums over all replies."""
+        return summed_score(self.rows(tally), self.finish)
+
+
+def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
+    """A number from rows that are added up and rounded once, so that their order does not show."""
+    if not len(rows):
+        return math.nan
+    return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ Whatever says something of replies can be looked at so: every metric of a run, a
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
-from dialoscope.metrics.base import ratio
+from dialoscope.metrics.base import ratio, summed_score
 from dialoscope.results.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
@@ -29,7 +29,7 @@ from dialoscope.results.resampling import (
     jackknife_p,
     studentised_bounds,
 )
-from dialoscope.results.uncertainty import Side, equally_many, most_blocks, summed_score
+from dialoscope.results.uncertainty import Side, equally_many, most_blocks
 from dialoscope.tally import Floats, Ints
 
 if TYPE_CHECKING:
@@ -165,6 +165,8 @@ class Difference:
     """Nothing where the numbers of systems are not made from those of replies."""
     chosen: bool = False
     """Whether it is of as many replies to each context of both systems, for one had more than the other."""
+    amounts: tuple[int, int] = (0, 0)
+    """The number of words, or of replies, that it depends on: of the first, and of the second."""
 
     @property
     def value(self) -> float:
@@ -241,40 +243,47 @@ class Both(NamedTuple):
         """The block of each item."""
         return blocks_of(self.items, most, seed)
 
-    def choices(self, one: Measure, seed: int) -> "list[Both]":
-        """As they are, or with equally many replies to each item where a measure depends on their number."""
-        if one.depends_on is None or not len(self.items):
+    def with_equal_numbers(self, seed: int) -> "list[Both]":
+        """Random choices of equally many replies to each item; the replies themselves where they are so."""
+        if not len(self.items):
             return [self]
         return [Both(a, b, self.items) for a, b in equally_many([self.first, self.second], seed)]
 
 
 def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
     """What each measure says of two systems; what else is measured never shows."""
-    summed = [one for one in measures if isinstance(one.made, Summed)]
-    found = dict(zip(summed, _of_sums(summed, both, draws), strict=True))
-    return [found[one] if one in found else _of_pool(one, both, draws.seed) for one in measures]
+    equal = both.with_equal_numbers(draws.seed) if any(one.depends_on for one in measures) else [both]
+    chosen = {one: equal if one.depends_on else [both] for one in measures}
+    summed = {one: choices for one, choices in chosen.items() if isinstance(one.made, Summed)}
+    found = dict(zip(summed, _of_sums(summed, len(both.items), draws), strict=True))
+    return [found[one] if one in found else _of_pool(one, chosen[one], draws.seed) for one in measures]
 
 
-def _of_sums(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
+def _of_sums(chosen: Mapping[Measure, Sequence[Both]], items: int, draws: Draws) -> list[Difference]:
     """The same random halves of the contexts serve all measures."""
-    count = min(len(both.items), MOST_BLOCKS)
-    choices = [both.choices(one, draws.seed) for one in measures]
-    pairs = [_sums(one.made, some, count, draws.seed) for one, some in zip(measures, choices, strict=True)]
+    count = min(items, MOST_BLOCKS)
+    pairs = [_sums(one.made, choices, count, draws.seed) for one, choices in chosen.items()]
     halved = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
     left_out = [LeftOut(*pair.left_out()) if count > 1 else _NOTHING_LEFT_OUT for pair in pairs]
     return [
-        Difference(*_scores(one, some), _less(second, first), left, _effect(one, some), len(some) > 1)
-        for one, some, (first, second), left in zip(measures, choices, halved, left_out, strict=True)
+        _difference(one, choices, _less(second, first), left)
+        for (one, choices), (first, second), left in zip(chosen.items(), halved, left_out, strict=True)
     ]
 
 
-def _scores(one: Measure, choices: "Sequence[Both]") -> tuple[float, float]:
-    """Of both systems, the mean over choices of replies."""
-    first, second = (
-        math.fsum(one.score(getattr(both, side)) for both in choices) / len(choices)
-        for side in ("first", "second")
-    )
-    return first, second
+def _difference(
+    one: Measure, choices: Sequence[Both], halves: Floats | None, left_out: LeftOut
+) -> Difference:
+    """The numbers of both systems are means over choices of replies."""
+    sides = _sides(choices)
+    first, second = (math.fsum(map(one.score, side)) / len(side) for side in sides)
+    a, b = (round(math.fsum(map(one.amount, side)) / len(side)) for side in sides)
+    return Difference(first, second, halves, left_out, _effect(one, choices), len(choices) > 1, (a, b))
+
+
+def _sides(choices: Sequence[Both]) -> tuple[Sequence[Side], Sequence[Side]]:
+    """The first system, and the second, in each choice."""
+    return [both.first for both in choices], [both.second for both in choices]
 
 
 def _sums(made: Summed | Pooled, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
@@ -283,13 +292,12 @@ def _sums(made: Summed | Pooled, choices: Sequence[Both], count: int, seed: int)
     first, second = (
         np.mean(
             [
-                _ordered_sums(made.rows(side), blocks[np.searchsorted(both.items, side.items)], count)
-                for both in choices
-                for side in [getattr(both, which)]
+                _ordered_sums(made.rows(side), blocks[np.searchsorted(choices[0].items, side.items)], count)
+                for side in sides
             ],
             axis=0,
         )
-        for which in ("first", "second")
+        for sides in _sides(choices)
     )
     return PairedSums(first, second, made.finish)
 
@@ -300,13 +308,13 @@ def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
     return block_sums(rows[order], blocks[order], count)
 
 
-def _of_pool(one: Measure, both: Both, seed: int) -> Difference:
+def _of_pool(one: Measure, choices: Sequence[Both], seed: int) -> Difference:
     """A paired jackknife: drawing with replacement would repeat replies."""
     assert isinstance(one.made, Pooled)  # noqa: S101 - the other kind has sums
-    choices = both.choices(one, seed)
-    found = [_left_out(one.made, some, seed) for some in choices]
-    left_out = LeftOut(*(np.mean(side, axis=0) for side in zip(*found, strict=True)))
-    return Difference(*_scores(one, choices), None, left_out, _effect(one, choices), len(choices) > 1)
+    found = [_left_out(one.made, both, seed) for both in choices]
+    return _difference(
+        one, choices, None, LeftOut(*(np.mean(side, axis=0) for side in zip(*found, strict=True)))
+    )
 
 
 def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
@@ -329,7 +337,7 @@ def _effect(one: Measure, choices: Sequence[Both]) -> Effect | None:
         _mean_of_defined(
             [_item_means(one.each(side), np.searchsorted(items, side.items), len(items)) for side in sides]
         )
-        for sides in zip(*(both[:2] for both in choices), strict=True)
+        for sides in _sides(choices)
     )
     known = ~np.isnan(first) & ~np.isnan(second)
     first, second = first[known], second[known]

@@ -1,6 +1,6 @@
 """Scores of replies and of systems, with the statistics they are made from."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -159,7 +159,7 @@ class Result:
             rows = [_trusted(row, trust.of(one)) for one, row in zip(self.metrics, rows, strict=True)]
         cells = tuple(cell for row in rows for cell in row)
         labels = tuple(map(self.label, self.metrics))
-        return Table(cells, self.systems, labels, confidence, mean if self._is_uneven else "")
+        return Table(cells, self.systems, labels, confidence, mean if _are_uneven(sides.values()) else "")
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -287,13 +287,6 @@ class Result:
     def _side(self, system: str, mean: str = uncertainty.MEANS[0]) -> uncertainty.Side:
         return uncertainty.Side.of(self, system, mean)
 
-    @property
-    def _is_uneven(self) -> bool:
-        """Whether some context has more replies of a system than another."""
-        pairs = np.stack([self.replies.system, self.replies.item], axis=1)
-        counts = np.unique(pairs, axis=0, return_counts=True)[1]
-        return len(counts) > 0 and bool(counts.min() < counts.max())
-
     def _row(
         self,
         one: Metric[Any],
@@ -380,6 +373,12 @@ class _Found(NamedTuple):
     def of(cls, one: Metric[Any], side: uncertainty.Side) -> "_Found":
         tally = side.tally(one)
         return cls(side.score(one), one.beside(tally), one.caution(tally), one.amount(tally))
+
+
+def _are_uneven(sides: Iterable[uncertainty.Side]) -> bool:
+    """Whether some context has more replies of a system than another."""
+    counts = {int(count) for side in sides for count in np.unique(side.items, return_counts=True)[1]}
+    return len(counts) > 1
 
 
 def check_halves(confidence: float, draws: int) -> None:

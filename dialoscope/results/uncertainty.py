@@ -1,7 +1,6 @@
 """Intervals for the metrics of a run: which kind of resampling suits which kind of metric."""
 
-import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from dialoscope.errors import DialoscopeError
 from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
+from dialoscope.metrics.base import summed_score
 from dialoscope.results.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
@@ -85,13 +85,6 @@ class Side(NamedTuple):
     def some(self, kept: NDArray[Any]) -> "Side":
         """Only some of the replies."""
         return self._replace(rows=self.rows[kept], items=self.items[kept])
-
-
-def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
-    """A number from rows that are added up and rounded once, so that their order does not show."""
-    if not len(rows):
-        return math.nan
-    return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
 
 
 SUBSAMPLES = 20

@@ -214,6 +214,7 @@ def test_groups_of_different_sizes_are_compared_at_equal_sizes():
     assert result.score("diversity-1", "b") - result.score("diversity-1", "a") > 0.3
     found = difference(result, "diversity-1")
     assert found.chosen
+    assert abs(found.effect.size) < 0.5, "of the replies that are compared, too"
     assert abs(found.value) < 0.1
     assert found.p > 0.05
 

@@ -174,7 +174,7 @@ def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> 
     contexts = Answered(len(both.items), *alone)
     return _Compared(
         [
-            contrast(pair, measure, one, how.confidence, contexts, both.choices(measure, how.draws.seed))
+            contrast(pair, measure, one, how.confidence, contexts)
             for measure, one in zip(chosen, found, strict=True)
         ],
         [
@@ -209,8 +209,10 @@ def _orderings(
     """The systems by each measure; the difference of a pair is sure where a verdict says so."""
     systems = dict.fromkeys(name for one in contrasts for name in (one.a, one.b))
     sides = [Side.of(run, system, how.mean) for system in systems]
+    uneven = any(measure.depends_on for measure in chosen.values())
+    equal = equally_many(sides, how.draws.seed) if uneven else [tuple(sides)]
     for name, measure in chosen.items():
-        choices = equally_many(sides, how.draws.seed) if measure.depends_on else [tuple(sides)]
+        choices = equal if measure.depends_on else [tuple(sides)]
         found = [math.fsum(map(measure.score, each)) / len(each) for each in zip(*choices, strict=True)]
         values = dict(zip(systems, found, strict=True))
         defined = {system: value for system, value in values.items() if not math.isnan(value)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.meta.comparison.pairs import Pair
 from dialoscope.meta.significance import holm
-from dialoscope.results.differences import SAME, Both, Difference, Effect, Measure
+from dialoscope.results.differences import SAME, Difference, Effect, Measure
 from dialoscope.results.resampling import fewest_blocks
 
 POWER = 0.8
@@ -85,10 +85,9 @@ def contrast(
     found: Difference,
     confidence: float,
     contexts: Answered,
-    choices: Sequence[Both],
 ) -> Contrast:
     """Before the correction for the number of tests."""
-    interval = np.clip(found.interval(confidence), -measure.widest, measure.widest).tolist()
+    low, high = np.clip(found.interval(confidence), -measure.widest, measure.widest).tolist()
     effect = found.effect or Effect(math.nan, 0, 0, 0)
     seen = effect.higher + effect.equal + effect.lower or math.nan
     return Contrast(
@@ -98,8 +97,8 @@ def contrast(
         a_value=found.first,
         b_value=found.second,
         difference=found.value,
-        low=interval[0],
-        high=interval[1],
+        low=low,
+        high=high,
         error=found.error,
         p=found.p,
         p_holm=math.nan,
@@ -114,10 +113,10 @@ def contrast(
         b_only=contexts.b_only,
         higher_is_better=measure.higher_is_better,
         verdict="–",
-        why=_why(found, pair, contexts.both, confidence),
+        why=_why(found, pair, contexts.both, confidence, has_interval=not math.isnan(low)),
         depends_on=measure.depends_on,
-        a_amount=round(sum(measure.amount(each.first) for each in choices) / len(choices)),
-        b_amount=round(sum(measure.amount(each.second) for each in choices) / len(choices)),
+        a_amount=found.amounts[0],
+        b_amount=found.amounts[1],
         chosen=found.chosen,
         signature=measure.signature,
     )
@@ -169,7 +168,7 @@ def _verdict(one: Contrast, *, sure: bool) -> str:
     return "better" if (one.difference > 0) == one.higher_is_better else "worse"
 
 
-def _why(found: Difference, pair: Pair, contexts: int, confidence: float) -> str:
+def _why(found: Difference, pair: Pair, contexts: int, confidence: float, *, has_interval: bool) -> str:
     """What keeps a difference from being known."""
     if contexts < 2:
         return f"{contexts or 'no'} context in common"
@@ -179,7 +178,6 @@ def _why(found: Difference, pair: Pair, contexts: int, confidence: float) -> str
         return f"undefined for {' and '.join(lacking)}"
     if math.isnan(found.p):
         return "undefined on some part of the contexts"
-    few = found.contexts < fewest_blocks(confidence)
-    if few or not math.isnan(found.interval(confidence).low) or found.value == 0:
+    if has_interval or found.value == 0 or found.contexts < fewest_blocks(confidence):
         return ""
     return "no interval, for it is the same in all contexts"

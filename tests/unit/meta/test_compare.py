@@ -245,12 +245,7 @@ def test_systems_that_say_unequally_much_are_told_apart_where_that_matters(resul
 def test_what_depends_on_how_much_there_is_is_compared_at_equal_numbers():
     rng = np.random.default_rng(0)
     examples = [
-        ds.Example(
-            f"{name}{place}-{more}",
-            name,
-            " ".join(f"w{one}" for one in rng.integers(40, size=6)),
-            (f"c{place}",),
-        )
+        said(place, name, " ".join(f"w{one}" for one in rng.integers(40, size=6)), more)
         for name, many in (("a", 1), ("b", 3), ("c", 2))
         for place in range(20)
         for more in range(many)
@@ -526,25 +521,6 @@ def test_systems_with_unequal_numbers_may_change_places():
         assert (one.difference, one.p) == (-other.difference, other.p)
         assert np.array_equal([one.low, one.high], [-other.high, -other.low], equal_nan=True)
     assert any("depend on the number of words: a says" in note for note in there.notes())
-
-
-def test_the_effect_is_of_the_replies_that_are_compared():
-    rng = np.random.default_rng(1)
-    examples = [
-        ds.Example(
-            f"{system}{group}-{number}",
-            system,
-            " ".join(rng.choice(list("defghijklmnop"), 6)),
-            (f"{number} of {group}",),
-            group=f"g{group}",
-        )
-        for system, many in (("a", 3), ("b", 6))
-        for group in range(30)
-        for number in range(many)
-    ]
-    (one,) = ds.compare(ds.evaluate(examples, ["diversity-2"]), "a", "b").contrasts
-    assert one.chosen
-    assert abs(one.effect) < 0.5
 
 
 def test_a_difference_that_never_varies_says_why_it_has_no_interval():
