@@ -18,9 +18,9 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser
-from dialoscope.augmentation.nearness import nearness
-from dialoscope.backends import Pair
-from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.augmentation.similarity import nearness
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Pair
 
 SAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sample.jsonl"
 BOUNDS = (-1, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -18,10 +18,10 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from benchmarks._shared import benchmark_parser
-from dialoscope.coefficients import NAMES
-from dialoscope.meta.correlation.levels import AllReplies, Chance, InGroups, Level
-from dialoscope.meta.correlation.panel import Panel
-from dialoscope.tally import Floats, Ints
+from dialoscope.analysis.coefficients import NAMES
+from dialoscope.analysis.correlation.levels import AllReplies, Chance, InGroups, Level
+from dialoscope.analysis.correlation.panel import Panel
+from dialoscope.core.arrays import Floats, Ints
 
 TRIALS, CONTEXTS = 300, 20_000
 CHANCE = Chance(draws=1000, permutations=1, seed=0)

@@ -15,8 +15,8 @@ import numpy as np
 import pandas
 
 from benchmarks._shared import benchmark_parser
-from dialoscope.meta.halves import Clusters, in_halves
-from dialoscope.results.resampling import Draws, halves_interval
+from dialoscope.analysis.halves import Clusters, in_halves
+from dialoscope.runs.resampling import Draws, halves_interval
 
 BAR, MEMORY_BAR = 30.0, 1.0
 PEER_DRAWS = 3

@@ -23,9 +23,9 @@ from scipy.stats import spearmanr
 from scipy.stats import t as student
 
 from benchmarks._shared import benchmark_parser
-from dialoscope.backends import Pair
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.metrics.frechet import Moments, debiased, debiased_without, each_left_out, frechet
+from dialoscope.metrics.shared.frechet import Moments, debiased, debiased_without, each_left_out, frechet
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Pair
 
 BAR = 5.0
 CORRELATION = 0.85

@@ -23,9 +23,9 @@ from scipy.linalg import sqrtm
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser
-from dialoscope.backends import Pair, TokenVectors
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.metrics.frechet import Moments, debiased, frechet
+from dialoscope.metrics.shared.frechet import Moments, debiased, frechet
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Pair, TokenVectors
 
 ROOT = Path(__file__).resolve().parents[1]
 DIMS = 768

@@ -32,9 +32,9 @@ import torch
 from lexical import Pair, load_pairs  # the benchmark beside this one
 
 from benchmarks._shared import benchmark_parser, fail
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.backends.models import model_folder
-from dialoscope.metrics.matching import Couple, Matches, matched, scores
+from dialoscope.metrics.shared.matching import Couple, Matches, matched, scores
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.locations import model_folder
 
 BARS = {"cpu": 1.6, "cuda": 8.0}
 MOST_MEMORY = 1.5

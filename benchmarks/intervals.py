@@ -15,8 +15,8 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser
-from dialoscope.results.resampling import percentile_interval
-from dialoscope.text import Batch
+from dialoscope.runs.resampling import percentile_interval
+from dialoscope.text.batch import Batch
 
 METRICS = ["bleu-2", "rouge-l", "words", "distinct-1", "distinct-2", "entropy-2", "self-bleu-2"]
 POOLED = METRICS[3:]

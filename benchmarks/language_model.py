@@ -28,9 +28,10 @@ import numpy as np
 import torch
 
 from benchmarks._shared import benchmark_parser, corpora_folder
-from dialoscope import assets
-from dialoscope.backends import Continuation, memory
-from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.models import cache as memory
+from dialoscope.models import registry as assets
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import Continuation
 
 RATED = ("zhao2020/*.jsonl", "grade/*.jsonl", "usr_personachat/data.jsonl")
 ROOT = Path(__file__).resolve().parents[1]

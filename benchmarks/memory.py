@@ -29,8 +29,8 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser
-from dialoscope.assets import cache_folder
-from dialoscope.backends import Pair, TokenVectors
+from dialoscope.models.protocols import Pair, TokenVectors
+from dialoscope.models.registry import cache_folder
 
 BAR, MODEL_BAR = 1.0, 3.0
 SUMS = ["bleu:order=1/2/3/4", "rouge:order=1/2/3/4/l/w", "words", "repetition", "copying"]

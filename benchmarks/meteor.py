@@ -26,10 +26,11 @@ from nltk.translate.meteor_score import meteor_score
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser
-from dialoscope.assets import locate
-from dialoscope.backends import wordnet as our_wordnet
 from dialoscope.metrics import meteor as our_meteor
-from dialoscope.text import Tokenizer, porter, stemmer
+from dialoscope.models import wordnet as our_wordnet
+from dialoscope.models.registry import locate
+from dialoscope.text import porter, stemmer
+from dialoscope.text.tokenizer import Tokenizer
 
 T = TypeVar("T")
 

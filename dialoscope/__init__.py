@@ -6,15 +6,22 @@ TYPE_CHECKING = False  # typing itself takes a while to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from dialoscope.auditing import Audit, audit
-    from dialoscope.augmentation import Augmented, augment
-    from dialoscope.backends.wordnet import WordNet
-    from dialoscope.checkup import doctor
-    from dialoscope.data import Replies, lint, read
-    from dialoscope.data.contexts import Contexts, read_contexts
-    from dialoscope.data.rating_files import read_ratings
-    from dialoscope.data.score_files import read_scores
-    from dialoscope.errors import (
+    from dialoscope.analysis.agreement.agree import agree
+    from dialoscope.analysis.agreement.agreement_report import Agreement
+    from dialoscope.analysis.audit.audit import audit
+    from dialoscope.analysis.audit.audit_report import Audit
+    from dialoscope.analysis.comparison.compare import compare
+    from dialoscope.analysis.comparison.comparison_report import Comparisons
+    from dialoscope.analysis.correlation.correlate import correlate
+    from dialoscope.analysis.correlation.correlation_report import Correlations
+    from dialoscope.analysis.correlation.metric_pairs import Contests
+    from dialoscope.analysis.raters.rater_report import Raters
+    from dialoscope.analysis.raters.raters import raters
+    from dialoscope.analysis.trust.known import Trust
+    from dialoscope.analysis.trust.trust import trust
+    from dialoscope.augmentation.augment import augment
+    from dialoscope.augmentation.augmented import Augmented
+    from dialoscope.core.errors import (
         AssetError,
         BackendError,
         DataError,
@@ -24,22 +31,12 @@ if TYPE_CHECKING:
         RunError,
         TrainingError,
     )
-    from dialoscope.learn import Checkpoint, LmRecipe, NliRecipe, train_lm, train_nli
-    from dialoscope.learn.adem import train_adem
-    from dialoscope.learn.composite import CompositeRecipe
-    from dialoscope.learn.recipe import AdemRecipe, CrossRecipe, RuberRecipe
-    from dialoscope.learn.ruber import train_ruber
-    from dialoscope.meta.agreement.agree import agree
-    from dialoscope.meta.agreement.agreement import Agreement
-    from dialoscope.meta.comparison.compare import compare
-    from dialoscope.meta.comparison.comparisons import Comparisons
-    from dialoscope.meta.correlation.contests import Contests
-    from dialoscope.meta.correlation.correlate import correlate
-    from dialoscope.meta.correlation.correlations import Correlations
-    from dialoscope.meta.raters.raters import raters
-    from dialoscope.meta.raters.report import Raters
-    from dialoscope.meta.trust.known import Trust
-    from dialoscope.meta.trust.trust import trust
+    from dialoscope.core.records import Dialogue, Example, Rating, Score, Turn
+    from dialoscope.data.contexts import Contexts, read_contexts
+    from dialoscope.data.lint import lint
+    from dialoscope.data.rating_files import read_ratings
+    from dialoscope.data.replies import Replies, read
+    from dialoscope.data.score_files import read_scores
     from dialoscope.metrics import Bounds, MeanMetric, Metric, PoolMetric, SumMetric, metric, suite
     from dialoscope.metrics.adem import Adem
     from dialoscope.metrics.average import Average
@@ -70,17 +67,27 @@ if TYPE_CHECKING:
     from dialoscope.metrics.self_consistency import SelfConsistency
     from dialoscope.metrics.specificity import Specificity
     from dialoscope.metrics.words import Words
-    from dialoscope.records import Dialogue, Example, Rating, Score, Turn
-    from dialoscope.results import Result
-    from dialoscope.scoring import evaluate, verify
-    from dialoscope.scoring.composite import train_composite
-    from dialoscope.systems import Responses, System, respond, system
+    from dialoscope.models.checkpoints import Checkpoint
+    from dialoscope.models.doctor import doctor
+    from dialoscope.models.wordnet import WordNet
+    from dialoscope.runs.evaluate import evaluate
+    from dialoscope.runs.result import Result
+    from dialoscope.runs.verification import verify
     from dialoscope.systems.command import CommandSystem
     from dialoscope.systems.function import FunctionSystem
     from dialoscope.systems.http import HttpSystem
     from dialoscope.systems.model import ModelSystem
+    from dialoscope.systems.named_systems import system
+    from dialoscope.systems.protocol import System
     from dialoscope.systems.recorded import RecordedSystem
+    from dialoscope.systems.respond import Responses, respond
     from dialoscope.systems.retrieval import RetrievalSystem
+    from dialoscope.training.composite_fit import CompositeRecipe
+    from dialoscope.training.recipes import AdemRecipe, CrossRecipe, LmRecipe, NliRecipe, RuberRecipe
+    from dialoscope.training.train_adem import train_adem
+    from dialoscope.training.train_composite import train_composite
+    from dialoscope.training.train_ruber import train_ruber
+    from dialoscope.training.train_transformer import train_lm, train_nli
 
 __version__ = "0.1.0"
 
@@ -88,103 +95,103 @@ __version__ = "0.1.0"
 # costs nothing and brings in nothing.
 _HOMES = {
     "Adem": "metrics.adem",
-    "AdemRecipe": "learn.recipe",
-    "AssetError": "errors",
-    "Agreement": "meta.agreement.agreement",
-    "Audit": "auditing",
-    "Augmented": "augmentation",
+    "AdemRecipe": "training.recipes",
+    "AssetError": "core.errors",
+    "Agreement": "analysis.agreement.agreement_report",
+    "Audit": "analysis.audit.audit_report",
+    "Augmented": "augmentation.augmented",
     "Average": "metrics.average",
-    "BackendError": "errors",
+    "BackendError": "core.errors",
     "Bertscore": "metrics.bertscore",
     "Bleu": "metrics.bleu",
     "Bounds": "metrics",
-    "Checkpoint": "learn",
+    "Checkpoint": "models.checkpoints",
     "Coherence": "metrics.coherence",
     "CommandSystem": "systems.command",
-    "Comparisons": "meta.comparison.comparisons",
+    "Comparisons": "analysis.comparison.comparison_report",
     "Composite": "metrics.composite",
-    "CompositeRecipe": "learn.composite",
-    "Contests": "meta.correlation.contests",
+    "CompositeRecipe": "training.composite_fit",
+    "Contests": "analysis.correlation.metric_pairs",
     "Contexts": "data.contexts",
     "Copying": "metrics.copying",
-    "Correlations": "meta.correlation.correlations",
-    "CrossRecipe": "learn.recipe",
-    "DataError": "errors",
-    "Dialogue": "records",
-    "DialoscopeError": "errors",
+    "Correlations": "analysis.correlation.correlation_report",
+    "CrossRecipe": "training.recipes",
+    "DataError": "core.errors",
+    "Dialogue": "core.records",
+    "DialoscopeError": "core.errors",
     "Distinct": "metrics.distinct",
     "Diversity": "metrics.diversity",
     "Entropy": "metrics.entropy",
-    "Example": "records",
+    "Example": "core.records",
     "Extrema": "metrics.extrema",
     "Fbd": "metrics.fbd",
     "Fluency": "metrics.fluency",
     "FunctionSystem": "systems.function",
     "Greedy": "metrics.greedy",
     "HttpSystem": "systems.http",
-    "LmRecipe": "learn",
+    "LmRecipe": "training.recipes",
     "MeanMetric": "metrics",
     "Meteor": "metrics.meteor",
     "Metric": "metrics",
-    "MetricError": "errors",
-    "MissingExtra": "errors",
+    "MetricError": "core.errors",
+    "MissingExtra": "core.errors",
     "ModelSystem": "systems.model",
-    "NliRecipe": "learn",
+    "NliRecipe": "training.recipes",
     "Normality": "metrics.normality",
     "Perplexity": "metrics.perplexity",
     "Pmi": "metrics.pmi",
     "PoolMetric": "metrics",
     "Prd": "metrics.prd",
-    "Raters": "meta.raters.report",
-    "Rating": "records",
+    "Raters": "analysis.raters.rater_report",
+    "Rating": "core.records",
     "RecordedSystem": "systems.recorded",
     "Relatedness": "metrics.relatedness",
     "Repetition": "metrics.repetition",
-    "Replies": "data",
-    "Responses": "systems",
-    "Result": "results",
+    "Replies": "data.replies",
+    "Responses": "systems.respond",
+    "Result": "runs.result",
     "RetrievalSystem": "systems.retrieval",
     "Rouge": "metrics.rouge",
     "Ruber": "metrics.ruber",
-    "RuberRecipe": "learn.recipe",
+    "RuberRecipe": "training.recipes",
     "RuberReferenced": "metrics.ruber_referenced",
     "RuberUnreferenced": "metrics.ruber_unreferenced",
-    "RunError": "errors",
-    "Score": "records",
+    "RunError": "core.errors",
+    "Score": "core.records",
     "SelfBleu": "metrics.self_bleu",
     "SelfConsistency": "metrics.self_consistency",
     "Specificity": "metrics.specificity",
     "SumMetric": "metrics",
-    "System": "systems",
-    "TrainingError": "errors",
-    "Trust": "meta.trust.known",
-    "Turn": "records",
-    "WordNet": "backends.wordnet",
+    "System": "systems.protocol",
+    "TrainingError": "core.errors",
+    "Trust": "analysis.trust.known",
+    "Turn": "core.records",
+    "WordNet": "models.wordnet",
     "Words": "metrics.words",
-    "agree": "meta.agreement.agree",
-    "audit": "auditing",
-    "augment": "augmentation",
-    "compare": "meta.comparison.compare",
-    "correlate": "meta.correlation.correlate",
-    "doctor": "checkup",
-    "evaluate": "scoring",
-    "lint": "data",
+    "agree": "analysis.agreement.agree",
+    "audit": "analysis.audit.audit",
+    "augment": "augmentation.augment",
+    "compare": "analysis.comparison.compare",
+    "correlate": "analysis.correlation.correlate",
+    "doctor": "models.doctor",
+    "evaluate": "runs.evaluate",
+    "lint": "data.lint",
     "metric": "metrics",
-    "raters": "meta.raters.raters",
-    "read": "data",
+    "raters": "analysis.raters.raters",
+    "read": "data.replies",
     "read_contexts": "data.contexts",
     "read_ratings": "data.rating_files",
     "read_scores": "data.score_files",
-    "respond": "systems",
+    "respond": "systems.respond",
     "suite": "metrics",
-    "system": "systems",
-    "train_adem": "learn.adem",
-    "train_composite": "scoring.composite",
-    "train_lm": "learn",
-    "train_nli": "learn",
-    "train_ruber": "learn.ruber",
-    "trust": "meta.trust.trust",
-    "verify": "scoring",
+    "system": "systems.named_systems",
+    "train_adem": "training.train_adem",
+    "train_composite": "training.train_composite",
+    "train_lm": "training.train_transformer",
+    "train_nli": "training.train_transformer",
+    "train_ruber": "training.train_ruber",
+    "trust": "analysis.trust.trust",
+    "verify": "runs.verification",
 }
 
 __all__ = [

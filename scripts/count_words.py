@@ -1,6 +1,6 @@
 """Count in how many utterances of the assets chitchat and movie-dialogues each word stands.
 
-    python scripts/count_words.py dialoscope/assets/trained/talk-words
+    python scripts/count_words.py dialoscope/models/registry/trained/talk-words
 
 Words that stand in fewer than three are left out: specificity takes a word that is not there for one that
 stands in a single text. The table has the same bytes every time; the registry of assets pins their hash.
@@ -10,10 +10,10 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
-from dialoscope.backends.dialogues import said
-from dialoscope.learn.corpus import whole
-from dialoscope.metrics.word_counts import TABLE, TABLE_TOKENIZER, counted
-from dialoscope.text import Tokenizer
+from dialoscope.metrics.shared.word_counts import TABLE, TABLE_TOKENIZER, counted
+from dialoscope.models.dialogue_assets import said
+from dialoscope.text.tokenizer import Tokenizer
+from dialoscope.training.dialogue_split import whole
 
 CORPORA = ("chitchat", "movie-dialogues")
 FEWEST = 3

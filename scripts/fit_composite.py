@@ -2,11 +2,10 @@
 
     DIALOSCOPE_CORPORA=FOLDER python scripts/fit_composite.py
 
-Its parts are those of `dialoscope.learn.composite.PARTS`. The checkpoint goes to dialoscope/assets/trained,
-its hashes go into the registry of assets, weights and signature into the metric's page, and the table of
-docs/assets.md is made anew. Afterwards:
-`python scripts/documents.py`, and `python benchmarks/papers/composite.py -o TABLES.md` for the figures of
-docs/papers/composite.md.
+Its parts are those of `dialoscope.training.composite_fit.PARTS`. The checkpoint goes to
+dialoscope/models/registry/trained, its hashes into the registry, weights and signature into the page
+of the metric, and the table of docs/assets.md is made anew. Afterwards run `python scripts/documents.py`, and
+`python benchmarks/papers/composite.py -o TABLES.md` for the figures of docs/papers/composite.md.
 """
 
 import json
@@ -52,7 +51,7 @@ def main() -> None:
         shutil.copytree(Path(work) / "composite", PLACE)
     REGISTRY.write_text(registered(REGISTRY.read_text(encoding="utf-8")), encoding="utf-8")
     METRIC_PAGE.write_text(described(METRIC_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    told = "from dialoscope.assets import catalogue; print(catalogue.as_markdown())"
+    told = "from dialoscope.models.registry import asset_table; print(asset_table.as_markdown())"
     table = subprocess.run([sys.executable, "-c", told], check=True, capture_output=True, text=True).stdout  # noqa: S603
     page = ASSETS_PAGE.read_text(encoding="utf-8")
     ASSETS_PAGE.write_text(

@@ -2,7 +2,7 @@
 
     DIALOSCOPE_CORPORA=FOLDER python scripts/measure_trust.py
 
-Every metric of `METRICS` scores every corpus of `CORPORA`; dialoscope/meta/trust/trust.json comes out:
+Every metric of `METRICS` scores every corpus of `CORPORA`; dialoscope/analysis/trust/trust.json comes out:
 figures and signatures, no text of any corpus. The composite's shipped weights were fitted to most of these
 ratings, so each corpus is judged by weights fitted to the others. Afterwards: `python scripts/documents.py`.
 """
@@ -16,12 +16,12 @@ from pathlib import Path
 
 import dialoscope
 from benchmarks._shared import corpora_folder
-from dialoscope.files import write_atomically
-from dialoscope.learn.composite import CompositeRecipe, fitted, others_than
-from dialoscope.meta.trust.known import SHIPPED
-from dialoscope.meta.trust.trust import Judged, Scored, measured
-from dialoscope.scoring.composite import score_corpora
-from dialoscope.tally import Floats
+from dialoscope.analysis.trust.known import SHIPPED
+from dialoscope.analysis.trust.trust import Judged, Scored, measured
+from dialoscope.core.arrays import Floats
+from dialoscope.core.files import write_atomically
+from dialoscope.training.composite_fit import CompositeRecipe, fitted, others_than
+from dialoscope.training.train_composite import score_corpora
 
 PANG = "Pang et al., 2020, https://aclanthology.org/2020.acl-main.333"
 GRADE = "Huang et al., 2020, https://aclanthology.org/2020.emnlp-main.742"

@@ -13,8 +13,8 @@ from types import ModuleType
 
 import pytest
 
-from dialoscope.assets import locate
-from dialoscope.errors import AssetError
+from dialoscope.core.errors import AssetError
+from dialoscope.models.registry import locate
 
 ROOT = Path(__file__).resolve().parents[1]
 _NEURAL = "torch|transformers|tokenizers|safetensors|huggingface_hub|peft|accelerate|gguf"

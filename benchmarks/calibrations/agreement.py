@@ -7,8 +7,8 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks.calibrations.simulation import Figure, Range, holds, measure
-from dialoscope.meta.trust.pooling import pooled
-from dialoscope.results.scores import Scores
+from dialoscope.analysis.trust.pooling import pooled
+from dialoscope.runs.score_columns import Scores
 
 CURVES = {
     "the inverse and the logarithm of length": (lambda n: 1 / n, np.log),

@@ -10,12 +10,12 @@ import numpy as np
 import dialoscope as ds
 from benchmarks.calibrations.simulation import Figure, Range, excludes, holds, measure
 from benchmarks.calibrations.values import said
-from dialoscope.meta.comparison.contrast import detectable
-from dialoscope.meta.comparison.gate import Gate, judged
-from dialoscope.metrics.base import ratio
-from dialoscope.results.differences import Difference, LeftOut
-from dialoscope.results.resampling import Draws, PairedSums, halved_pairs
-from dialoscope.tally import Floats
+from dialoscope.analysis.comparison.contrast import detectable
+from dialoscope.analysis.comparison.gate import Gate, judged
+from dialoscope.core.arrays import Floats
+from dialoscope.metrics.shared.base import ratio
+from dialoscope.runs.differences import Difference, LeftOut
+from dialoscope.runs.resampling import Draws, PairedSums, halved_pairs
 
 FALSE_ALARMS = Range("rejects", "type I error at .05", 0.02, 0.07)
 HALVES = 2000

@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibrations.simulation import Figure, Range, excludes, holds, measure
-from dialoscope.coefficients import measure as coefficient
-from dialoscope.meta.columns import Column
-from dialoscope.meta.correlation.contests import contests
-from dialoscope.meta.correlation.levels import Chance, InGroups, systems_interval
-from dialoscope.meta.correlation.panel import Panel
-from dialoscope.tally import Floats, Ints
+from dialoscope.analysis.coefficients import measure as coefficient
+from dialoscope.analysis.correlation.levels import Chance, InGroups, systems_interval
+from dialoscope.analysis.correlation.metric_pairs import contests
+from dialoscope.analysis.correlation.panel import Panel
+from dialoscope.analysis.metric_columns import Column
+from dialoscope.core.arrays import Floats, Ints
 
 CHANCE = Chance(draws=1000, permutations=1, seed=0)
 REJECTS = Range("rejects", "type I error at .05", 0.03, 0.07)

@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibrations.simulation import Figure, Range, excludes, holds, measure
+from dialoscope.core.arrays import Floats
 from dialoscope.metrics.fbd import Fbd
-from dialoscope.metrics.frechet import Moments
-from dialoscope.metrics.points import Crowd, Points, PointTable
 from dialoscope.metrics.prd import Prd
-from dialoscope.results.resampling import blocks_of, jackknife_interval
-from dialoscope.tally import Floats
+from dialoscope.metrics.shared.frechet import Moments
+from dialoscope.metrics.shared.points import Crowd, Points, PointTable
+from dialoscope.runs.resampling import blocks_of, jackknife_interval
 
 TRACE = 15.0
 FBD = Fbd(estimator="debiased")

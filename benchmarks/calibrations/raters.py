@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.calibrations.simulation import Figure, Range, holds, measure
-from dialoscope.meta.raters.intraclass import ceiling
-from dialoscope.meta.raters.outliers import outliers
-from dialoscope.meta.raters.reliability import leave_one_out
-from dialoscope.results.ratings import Judgements
+from dialoscope.analysis.raters.intraclass import ceiling
+from dialoscope.analysis.raters.outliers import outliers
+from dialoscope.analysis.raters.reliability import leave_one_out
+from dialoscope.runs.rating_columns import Judgements
 
 
 class Study(NamedTuple):

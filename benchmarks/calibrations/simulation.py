@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.tally import Floats
+from dialoscope.core.arrays import Floats
 
 Trial = Callable[[np.random.Generator], Mapping[str, float]]
 """One data set and what is measured on it, by name: a function of a module, or a partial of one."""

@@ -8,8 +8,8 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks.calibrations.simulation import Figure, Range, holds, measure
-from dialoscope.results.resampling import Draws, bootstrap_sums, percentile_interval
-from dialoscope.tally import Floats
+from dialoscope.core.arrays import Floats
+from dialoscope.runs.resampling import Draws, bootstrap_sums, percentile_interval
 
 SOURCES = {
     "normal": (lambda rng, n: rng.normal(size=n), 0.0),

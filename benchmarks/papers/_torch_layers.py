@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from dialoscope.backends import Pair, Vectors
-from dialoscope.backends._reader import Reader, Row
-from dialoscope.backends._torch_encoder import BUDGET, _pool
-from dialoscope.backends._torch_padded import load_encoder
-from dialoscope.backends._torch_rows import in_batches
-from dialoscope.backends.models import found_model
+from dialoscope.models.engines.encoder import BUDGET, _pool
+from dialoscope.models.engines.padded import load_encoder
+from dialoscope.models.engines.reader import Reader, Row
+from dialoscope.models.engines.rows import in_batches
+from dialoscope.models.locations import found_model
+from dialoscope.models.protocols import Pair, Vectors
 
 
 class EveryLayer:

@@ -12,11 +12,11 @@ from statistics import mean, median
 import numpy as np
 
 from benchmarks._shared import corpora_folder
-from dialoscope.backends.bilinear import encoder_of, sides_of
-from dialoscope.learn.agreement import correlations
-from dialoscope.learn.bilinear import Lesson, after, begun, calibrated, trial
-from dialoscope.learn.rated import RatedReplies, read_rated
-from dialoscope.learn.recipe import AdemRecipe
+from dialoscope.models.bilinear import encoder_of, sides_of
+from dialoscope.training.bilinear_fit import Lesson, after, begun, calibrated, trial
+from dialoscope.training.rated_replies import RatedReplies, read_rated
+from dialoscope.training.rating_correlation import correlations
+from dialoscope.training.recipes import AdemRecipe
 
 CORPORA = {
     "zhao_dailydialog": ("zhao2020/zhao_dailydialog.jsonl", "overall"),

@@ -22,11 +22,11 @@ from fbd import interval, markdown, number, tell, titled
 from scipy.stats import rankdata
 
 from benchmarks._shared import corpora_folder
-from dialoscope.learn.agreement import correlations
-from dialoscope.learn.combination import Combination
-from dialoscope.learn.composite import CompositeRecipe, Rated, fitted, others_than, tells
-from dialoscope.scoring.composite import score_corpora
-from dialoscope.tally import Floats
+from dialoscope.core.arrays import Floats
+from dialoscope.metrics.shared.combination import Combination
+from dialoscope.training.composite_fit import CompositeRecipe, Rated, fitted, others_than, tells
+from dialoscope.training.rating_correlation import correlations
+from dialoscope.training.train_composite import score_corpora
 
 # What is judged, named before anything is computed
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks._shared import corpora_folder
-from dialoscope.coefficients import short
-from dialoscope.results.table import marked_down
+from dialoscope.analysis.coefficients import short
+from dialoscope.runs.table import marked_down
 
 NEAR = 0.001
 """The last digit that is printed."""

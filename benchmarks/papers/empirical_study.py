@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
-from dialoscope.meta.agreement.view import Branch, View
+from dialoscope.analysis.agreement.clustered import Branch, View
 
 # What is looked for, named before anything is computed
 

@@ -28,8 +28,8 @@ from scipy.stats import pearsonr, spearmanr
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
-from dialoscope.backends import Encoder
-from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Encoder
 
 BAR = 0.91
 """The mean of the paper's FBD with RoBERTa over its six corpora, to two digits."""

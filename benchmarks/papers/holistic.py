@@ -28,9 +28,9 @@ from scipy.stats import rankdata
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
-from dialoscope.backends import Backend, Classifier, Continuation, Pair
-from dialoscope.backends.classifier import TransformerClassifier
-from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.models.classifier import TransformerClassifier
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import Backend, Classifier, Continuation, Pair
 
 # Which models
 

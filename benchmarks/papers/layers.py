@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
-from dialoscope.backends import Pair, TokenVectors, Vectors
-from dialoscope.backends.encoder import Pooling
-from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.models import configuration, fingerprint, model_folder
+from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.encoder import Pooling
+from dialoscope.models.locations import configuration, fingerprint, model_folder
+from dialoscope.models.protocols import Pair, TokenVectors, Vectors
 
 if TYPE_CHECKING:
     from _torch_layers import EveryLayer

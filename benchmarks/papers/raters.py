@@ -19,9 +19,9 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
-from dialoscope.meta.raters.report import Aspect, written
-from dialoscope.results import Ratings
-from dialoscope.results.table import marked_down
+from dialoscope.analysis.raters.rater_report import Aspect, written
+from dialoscope.runs.rating_columns import Ratings
+from dialoscope.runs.table import marked_down
 
 NEAR = 0.006
 """How near to the paper: its two digits, and a little for its rounding."""

@@ -26,9 +26,9 @@ from scipy.stats import pearsonr, spearmanr
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
-from dialoscope.assets import cache_folder
-from dialoscope.backends import Classifier
-from dialoscope.backends.classifier import TransformerClassifier
+from dialoscope.models.classifier import TransformerClassifier
+from dialoscope.models.protocols import Classifier
+from dialoscope.models.registry import cache_folder
 
 # What is compared
 

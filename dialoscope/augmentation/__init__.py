@@ -1,8 +1,5 @@
-"""Queries in other words: what a system is asked besides a query, to see how its replies vary."""
+"""Paraphrases of queries, to see how much the replies of a system vary with the wording.
 
-from dialoscope.augmentation.augmented import Augmented, Tally
-from dialoscope.augmentation.generator import Generator
-from dialoscope.augmentation.run import augment
-from dialoscope.augmentation.substitution import Substitution
-
-__all__ = ["Augmented", "Generator", "Substitution", "Tally", "augment"]
+Methods propose drafts, and a selection keeps those that are similar enough and differ from each other.
+Nothing here asks a system or scores a reply.
+"""

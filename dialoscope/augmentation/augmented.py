@@ -7,11 +7,11 @@ from typing import Any
 
 from dialoscope.augmentation.queries import Query
 from dialoscope.augmentation.selection import Variant
+from dialoscope.core.errors import DataError
+from dialoscope.core.files import check_file_writable, write_atomically
+from dialoscope.core.safe_text import printable
 from dialoscope.data.jsonl import as_line
 from dialoscope.data.problems import counted
-from dialoscope.errors import DataError
-from dialoscope.files import check_file_writable, write_atomically
-from dialoscope.printable import printable
 
 ORIGINAL = "original"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Optional, Protocol
 
 from dialoscope.augmentation.queries import Query
-from dialoscope.backends.base import Encoder
+from dialoscope.models.protocols import Encoder
 
 
 class Change(NamedTuple):

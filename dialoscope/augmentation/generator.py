@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.augmentation.draft import Change, Drafts
 from dialoscope.augmentation.queries import Query
-from dialoscope.backends.base import Encoder, Generation, LanguageModel
-from dialoscope.backends.language_model import TransformerLanguageModel
-from dialoscope.progress import bar
+from dialoscope.core.progress import bar
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import Encoder, Generation, LanguageModel
 
 NO_HISTORY = "history"
 """What a query lacks with which a dialogue begins."""

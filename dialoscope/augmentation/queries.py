@@ -6,11 +6,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from dialoscope.data import ReadLog, Replies, RowSource, read
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example
+from dialoscope.core.safe_text import printable
 from dialoscope.data.contexts import Contexts
-from dialoscope.errors import DataError
-from dialoscope.printable import printable
-from dialoscope.records import Example
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import Replies, RowSource, read
 
 Queryable = Contexts | RowSource | str | Path | Iterable[Example | str | Sequence[str]]
 """Whatever holds queries: a file, what was read from one, examples, or turns."""

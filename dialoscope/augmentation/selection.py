@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dialoscope.augmentation.draft import Change, Draft, Drafts
-from dialoscope.augmentation.nearness import nearness
-from dialoscope.backends.base import Encoder, Pair
+from dialoscope.augmentation.similarity import nearness
+from dialoscope.models.protocols import Encoder, Pair
 
 
 class Variant(NamedTuple):

@@ -5,9 +5,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
+from dialoscope.augmentation.function_words import BEFORE_TO, KEPT, LIGHT, RUDE
 from dialoscope.augmentation.synonyms import Synonym, same_word, synonyms
-from dialoscope.augmentation.words import BEFORE_TO, KEPT, LIGHT, RUDE
-from dialoscope.backends.base import Lexicon, Word
+from dialoscope.models.protocols import Lexicon, Word
 from dialoscope.text.inflection import capitalised_like, inflected, takes_an
 from dialoscope.text.stemmer import stem
 

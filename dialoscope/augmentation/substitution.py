@@ -8,14 +8,14 @@ from statistics import fmean
 from typing import ClassVar, NamedTuple
 
 from dialoscope.augmentation.draft import Change, Drafts
-from dialoscope.augmentation.nearness import nearness
 from dialoscope.augmentation.queries import Query
+from dialoscope.augmentation.similarity import nearness
 from dialoscope.augmentation.slots import KINDS, Option, Slot, slots
-from dialoscope.backends.base import Encoder, Lexicon, Pair, Tagger, Word
-from dialoscope.backends.tagger import SpacyTagger
-from dialoscope.backends.wordnet import WordNet
-from dialoscope.perturbation.chance import chance
-from dialoscope.progress import bar
+from dialoscope.core.progress import bar
+from dialoscope.core.random import chance
+from dialoscope.models.protocols import Encoder, Lexicon, Pair, Tagger, Word
+from dialoscope.models.tagger import SpacyTagger
+from dialoscope.models.wordnet import WordNet
 from dialoscope.text.inflection import takes_an
 
 SURE = -1.7

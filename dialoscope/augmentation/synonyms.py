@@ -4,7 +4,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialoscope.backends.base import Lexicon
+from dialoscope.models.protocols import Lexicon
 from dialoscope.text.stemmer import stem
 
 _UNSEEN = 0.5

@@ -26,9 +26,9 @@ from dialoscope.cli.show import show
 from dialoscope.cli.train import train
 from dialoscope.cli.trust import trust
 from dialoscope.cli.verify import verify
-from dialoscope.errors import DialoscopeError
-from dialoscope.printable import printable
-from dialoscope.progress import notice
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.progress import notice
+from dialoscope.core.safe_text import printable
 
 _INTERRUPTED = 128 + signal.SIGINT
 _END_SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]

@@ -51,7 +51,7 @@ def agree(
 ) -> None:
     """Show which metrics go together, which do so by length alone, and advise which to report."""
     import dialoscope
-    from dialoscope import figures
+    from dialoscope.report import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     found = dialoscope.agree(

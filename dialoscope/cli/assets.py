@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from dialoscope.assets.registry import ASSETS, SUITES
 from dialoscope.cli import screen
 from dialoscope.cli.options import AsJson
+from dialoscope.models.registry.entries import ASSETS, SUITES
 
 _TOTAL = sum(asset.size for asset in ASSETS.values())
 
@@ -26,9 +26,9 @@ assets = typer.Typer(invoke_without_command=True, rich_markup_mode=None, add_com
 def listing(context: typer.Context, json: AsJson = False) -> None:
     """List models and data: whether they are here, size, licence; or fetch, verify, remove them."""
     if context.invoked_subcommand is None:
-        from dialoscope.assets import catalogue
+        from dialoscope.models.registry import asset_table
 
-        screen.show(catalogue.as_json() if json else catalogue.as_text())
+        screen.show(asset_table.as_json() if json else asset_table.as_text())
 
 
 @assets.command()
@@ -38,15 +38,15 @@ def fetch(
     all: Annotated[bool, typer.Option("--all", help=f"All there are ({_TOTAL / 1e9:.1f} GB).")] = False,
 ) -> None:
     """Fetch assets, so that later runs need no network."""
-    from dialoscope import assets as store
-    from dialoscope.errors import AssetError
+    from dialoscope.core.errors import AssetError
+    from dialoscope.models import registry
 
-    chosen = [*names, *(store.suite(suite) if suite else []), *(store.ASSETS if all else [])]
+    chosen = [*names, *(registry.suite(suite) if suite else []), *(registry.ASSETS if all else [])]
     if not chosen:
         raise AssetError(
             "Nothing to fetch was named. Name assets (`dialoscope assets` lists them), or --suite, or --all."
         )
-    for name, folder in zip(chosen, store.fetch(chosen), strict=True):
+    for name, folder in zip(chosen, registry.fetch(chosen), strict=True):
         screen.show(f"{name}: {folder}")
 
 
@@ -58,9 +58,9 @@ def verify(
     ] = [],
 ) -> None:
     """Hash every file of assets and compare with what they should be."""
-    from dialoscope.assets import catalogue
+    from dialoscope.models.registry import asset_table
 
-    verdict = catalogue.verdict(names)
+    verdict = asset_table.verdict(names)
     if verdict.sound:
         screen.show("\n".join(verdict.sound))
     if verdict.damaged:
@@ -71,9 +71,9 @@ def verify(
 @assets.command()
 def remove(names: Names) -> None:
     """Remove assets from the cache."""
-    from dialoscope import assets as store
+    from dialoscope.models import registry
 
-    removed = store.remove(names)
+    removed = registry.remove(names)
     for name in names:
         screen.show(f"{name}: removed" if name in removed else f"{name}: was not in the cache")
 
@@ -83,6 +83,6 @@ def path(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.")],
 ) -> None:
     """Print the folder of an asset, fetching it first where needed."""
-    from dialoscope import assets as store
+    from dialoscope.models import registry
 
-    screen.show(str(store.locate(name)))
+    screen.show(str(registry.locate(name)))

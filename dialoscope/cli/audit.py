@@ -22,8 +22,8 @@ from dialoscope.cli.options import (
     Speaker,
 )
 from dialoscope.cli.score import Lacking, MetricNames, Output, Overwrite, Real, Suites
-from dialoscope.errors import DialoscopeError
-from dialoscope.progress import bar
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.progress import bar
 
 Perturbations = Annotated[
     list[str],
@@ -76,7 +76,7 @@ def audit(
 ) -> None:
     """Make real replies worse, more and more of them, and show which metrics notice."""
     import dialoscope
-    from dialoscope.results.store import refuse_taken
+    from dialoscope.runs.store import refuse_taken
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:

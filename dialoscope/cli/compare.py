@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from dialoscope import progress
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
@@ -21,6 +20,7 @@ from dialoscope.cli.options import (
     SeedOfRun,
     Signatures,
 )
+from dialoscope.core import progress
 
 Systems = Annotated[
     list[str],
@@ -85,7 +85,7 @@ def compare(
 ) -> None:
     """Test whether one system is really better than another, and stop a release that is worse."""
     import dialoscope
-    from dialoscope import figures
+    from dialoscope.report import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     said = options.ratings(ratings, map)

@@ -20,8 +20,8 @@ from dialoscope.cli.options import (
     SeedOfRun,
     Signatures,
 )
-from dialoscope.errors import DialoscopeError
-from dialoscope.progress import bar
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.progress import bar
 
 Levels = Annotated[list[str], typer.Option("--level", help="reply or system; both if none is named.")]
 Groups = Annotated[
@@ -88,7 +88,7 @@ def correlate(
 ) -> None:
     """Show how well each metric of a run follows what people said of its replies."""
     import dialoscope
-    from dialoscope.figures.correlated import check, correlated
+    from dialoscope.report.figures.correlated import check, correlated
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     check(figure)

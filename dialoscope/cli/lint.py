@@ -2,7 +2,7 @@
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import Files, Format, Map, OnError, RepliesOf, Scale, Separator, Speaker, System
-from dialoscope.progress import bar
+from dialoscope.core.progress import bar
 
 
 def lint(

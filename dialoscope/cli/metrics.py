@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
     """List the metrics: direction, bounds, needs, settings, paper, how far each can be trusted."""
     import dialoscope
-    from dialoscope.metrics.catalogue import catalogue
+    from dialoscope.metrics.shared.catalogue import catalogue
 
     trust = dialoscope.trust()
 

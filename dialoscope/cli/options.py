@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialoscope.errors import DataError, DialoscopeError
+from dialoscope.core.errors import DataError, DialoscopeError
 
 if TYPE_CHECKING:
     from dialoscope import Metric, Rating, Replies, Score
@@ -107,7 +107,7 @@ ScoreFiles = Annotated[
 def _can_be_drawn(plot: Path | None) -> Path | None:
     """Say before anything is computed that a figure could not be had."""
     if plot is not None:
-        from dialoscope import figures
+        from dialoscope.report import figures
 
         figures.ready(plot)
     return plot
@@ -184,7 +184,7 @@ def metrics(
 ) -> "list[Metric[Any] | str] | None":
     """The metrics that are named, one by one or as suites; nothing where none is."""
     import dialoscope
-    from dialoscope.assets.licences import read_choice
+    from dialoscope.models.registry.licences import read_choice
 
     choice = read_choice(licence)
     return [*names, *(one for name in suites for one in dialoscope.suite(name, licence=choice))] or None

@@ -31,8 +31,8 @@ from dialoscope.cli.options import (
     System,
     WithTrust,
 )
-from dialoscope.errors import DialoscopeError
-from dialoscope.progress import bar
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.progress import bar
 
 MetricNames = Annotated[
     list[str],
@@ -108,7 +108,7 @@ def score(
 ) -> None:
     """Score replies: systems × metrics with intervals."""
     import dialoscope
-    from dialoscope.results.store import refuse_taken
+    from dialoscope.runs.store import refuse_taken
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:

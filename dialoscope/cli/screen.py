@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dialoscope.printable import listed_in_markdown
-from dialoscope.progress import notice
+from dialoscope.core.progress import notice
+from dialoscope.core.safe_text import listed_in_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from dialoscope.results import Table
+    from dialoscope.runs.table import Table
 
 
 def show(text: str) -> None:
@@ -46,7 +46,7 @@ def show_table(table: "Table", form: str, *, signatures: bool, sources: Sequence
 def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:
     """A figure in a file, if one is named."""
     if plot is not None:
-        from dialoscope import figures
+        from dialoscope.report import figures
 
         note(f"Drawn in {figures.save(figure(), plot)}")
 

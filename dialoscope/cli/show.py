@@ -61,8 +61,8 @@ def show(
 
 
 def _show_reasons(result: "Result", metric: str, form: str) -> None:
-    from dialoscope.errors import DialoscopeError
-    from dialoscope.results import explanations
+    from dialoscope.core.errors import DialoscopeError
+    from dialoscope.runs import explanations
 
     if form not in ("text", "json"):
         raise DialoscopeError(f"--explain cannot be had as --{form}; leave that out, or choose --json.")

@@ -8,7 +8,7 @@ import typer
 from dialoscope.cli import screen
 from dialoscope.cli.train_adem import adem
 from dialoscope.cli.train_composite import composite
-from dialoscope.errors import DialoscopeError
+from dialoscope.core.errors import DialoscopeError
 
 train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 train.command()(composite)
@@ -99,7 +99,8 @@ def lm(
     licence: Licence = "",
 ) -> None:
     """Fine-tune a language model on dialogues."""
-    from dialoscope.learn import LmRecipe, train_lm
+    from dialoscope.training.recipes import LmRecipe
+    from dialoscope.training.train_transformer import train_lm
 
     recipe = LmRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
@@ -146,7 +147,8 @@ def nli(
     licence: Licence = "",
 ) -> None:
     """Train a classifier that tells what follows from a sentence, and what contradicts it."""
-    from dialoscope.learn import NliRecipe, train_nli
+    from dialoscope.training.recipes import NliRecipe
+    from dialoscope.training.train_transformer import train_nli
 
     recipe = NliRecipe().given(
         model=model, method=method, rank=rank, epochs=epochs, learning_rate=learning_rate, batch=batch,
@@ -198,7 +200,7 @@ def ruber(
     licence: Licence = "",
 ) -> None:
     """Train a judge of whether a reply belongs to what was said: the unreferenced part of RUBER."""
-    from dialoscope.learn.ruber import ruber_recipe, train_ruber
+    from dialoscope.training.train_ruber import ruber_recipe, train_ruber
 
     recipe = ruber_recipe(
         embedding=embedding, representation=representation, objective=objective, each=each, ready=ready,

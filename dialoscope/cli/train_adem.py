@@ -33,8 +33,8 @@ def adem(
     licence: Annotated[str, typer.Option(help="Of the data, for the card.")] = "",
 ) -> None:
     """Train ADEM, which foretells how people rate a reply."""
-    from dialoscope.learn.adem import train_adem
-    from dialoscope.learn.recipe import AdemRecipe
+    from dialoscope.training.recipes import AdemRecipe
+    from dialoscope.training.train_adem import train_adem
 
     recipe = AdemRecipe().given(
         model=model, dims=dims, turns=turns, l2=l2, steps=steps, patience=patience, folds=folds, seeds=seeds,

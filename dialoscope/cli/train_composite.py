@@ -27,8 +27,8 @@ def composite(
     licence: Annotated[str, typer.Option(help="Of the data, for the card.")] = "",
 ) -> None:
     """Weigh metrics that need no references as people do, and judge each corpus by the others."""
-    from dialoscope.learn.composite import CompositeRecipe, part_of
-    from dialoscope.scoring.composite import train_composite
+    from dialoscope.training.composite_fit import CompositeRecipe, part_of
+    from dialoscope.training.train_composite import train_composite
 
     recipe = CompositeRecipe().given(parts=tuple(map(part_of, part)) or None, evenness=evenness)
     found = train_composite(data, output, recipe, licence=licence)

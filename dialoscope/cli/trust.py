@@ -10,7 +10,7 @@ from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Halves
 
 if TYPE_CHECKING:
     from dialoscope import Trust
-    from dialoscope.figures import Row
+    from dialoscope.report.figures import Row
 
 Runs = Annotated[
     list[Path],
@@ -42,7 +42,7 @@ def trust(
 ) -> None:
     """Show how far each metric can be trusted: how it goes with people on rated corpora."""
     import dialoscope
-    from dialoscope import figures
+    from dialoscope.report import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     results = [dialoscope.Result.load(run) for run in runs]
@@ -55,7 +55,7 @@ def trust(
 
 
 def _rows(found: "Trust") -> "list[Row]":
-    from dialoscope.figures import Row
+    from dialoscope.report.figures import Row
 
     return [
         Row(f"{one.metric} ↓" if one.higher_is_better is False else one.metric, *found.mean(one)[:3])

@@ -7,7 +7,7 @@ import typer
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import Licence, RepliesOf, Run
-from dialoscope.progress import bar
+from dialoscope.core.progress import bar
 
 
 def verify(

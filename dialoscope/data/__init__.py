@@ -1,20 +1,5 @@
-"""Reading replies out of files, and warning of what is odd about them."""
+"""From files to records: replies, contexts, ratings and scores in every format, and warnings about odd data.
 
-from dialoscope.data.canonical import canonical
-from dialoscope.data.layout import Row
-from dialoscope.data.lint import Lint, lint
-from dialoscope.data.problems import Problem, ReadLog
-from dialoscope.data.replies import HeldReplies, Replies, RowSource, read
-
-__all__ = [
-    "HeldReplies",
-    "Lint",
-    "Problem",
-    "ReadLog",
-    "Replies",
-    "Row",
-    "RowSource",
-    "canonical",
-    "lint",
-    "read",
-]
+Readers stream: a row is checked when it is read, and an error names the file and the line. `perturb` makes
+real replies worse on purpose. Nothing here computes a metric.
+"""

@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from dialoscope.core.errors import DataError
 from dialoscope.data.cells import Cells
-from dialoscope.data.names import Names
+from dialoscope.data.columns import Names
 from dialoscope.data.opening import Opened
 from dialoscope.data.problems import BadRow, ReadLog
 from dialoscope.data.source import Source, reason
-from dialoscope.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa

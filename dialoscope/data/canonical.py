@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dialoscope.records import Example
+from dialoscope.core.records import Example
 
 
 def canonical(example: Example) -> bytes:

@@ -6,17 +6,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example
 from dialoscope.data.cells import Cells, read_texts
+from dialoscope.data.columns import COLUMNS, ERROR, Names, listed
 from dialoscope.data.dialogues import EVERYBODY
 from dialoscope.data.layout import Layout
-from dialoscope.data.names import COLUMNS, ERROR, Names, listed
 from dialoscope.data.opening import Empty, is_empty
 from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, counted
 from dialoscope.data.replies import Replies, read
 from dialoscope.data.source import Source, holds_columns, name_value
 from dialoscope.data.tables import read_records
-from dialoscope.errors import DataError
-from dialoscope.records import Example
 
 _WANTED = ("id", "context", "references", "turns", "speakers", "group", "queries")
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from dialoscope.core.errors import DataError
 from dialoscope.data.cells import Cells
+from dialoscope.data.columns import Names, listed
 from dialoscope.data.jsonl import RepeatedKey, parse_json
 from dialoscope.data.lines import LIMIT, read_lines
-from dialoscope.data.names import Names, listed
 from dialoscope.data.opening import is_empty
 from dialoscope.data.problems import BadRow, counted
 from dialoscope.data.source import Source
-from dialoscope.errors import DataError
 
 
 class DelimitedTable:

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, dropwhile
 
+from dialoscope.core.records import Dialogue, Example, Turn
 from dialoscope.data.cells import kind, read_text, read_texts, said
 from dialoscope.data.problems import BadRow, counted
-from dialoscope.records import Dialogue, Example, Turn
 
 _SYSTEM_SPEAKERS = frozenset({"system", "bot", "assistant", "agent", "model", "chatbot"})
 

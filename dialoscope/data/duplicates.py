@@ -2,9 +2,9 @@
 
 from bisect import bisect_right
 
+from dialoscope.core.records import Example
 from dialoscope.data.layout import Row
 from dialoscope.data.problems import BadRow
-from dialoscope.records import Example
 
 
 class Seen:

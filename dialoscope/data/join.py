@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple
 
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example
 from dialoscope.data.cells import Cells
 from dialoscope.data.layout import Layout, Row
 from dialoscope.data.lines import not_utf8, read_lines
@@ -11,8 +13,6 @@ from dialoscope.data.opening import Opened, opened
 from dialoscope.data.problems import BadRow, ReadLog, counted
 from dialoscope.data.source import Source
 from dialoscope.data.tables import opened_records, read_records
-from dialoscope.errors import DataError
-from dialoscope.records import Example
 
 ITEM_COLUMNS = ("id", "context", "speakers", "references", "group")
 REPLY_COLUMNS = ("id", "response", "ratings")

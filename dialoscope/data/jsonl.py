@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
+from dialoscope.core.safe_text import without_surrogates
 from dialoscope.data.cells import Cells, kind
 from dialoscope.data.lines import not_utf8, read_lines
 from dialoscope.data.problems import BadRow
-from dialoscope.surrogates import without_surrogates
 
 _INT_DIGITS = 4300
 """Digits that Python turns into an integer; it refuses more because that takes quadratic time."""

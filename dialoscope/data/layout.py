@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dialoscope.core.records import Example, Rating
 from dialoscope.data.cells import Cells, read_name, read_said, read_text, read_texts
+from dialoscope.data.columns import ERROR, Names, no_response
 from dialoscope.data.dialogues import read_context_speakers, read_dialogue
-from dialoscope.data.names import ERROR, Names, no_response
 from dialoscope.data.problems import BadRow, counted
 from dialoscope.data.ratings import read_ratings
-from dialoscope.records import Example, Rating
 
 
 class Row(NamedTuple):

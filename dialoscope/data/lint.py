@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dialoscope.core.records import Example, Rating
+from dialoscope.core.safe_text import printable
+from dialoscope.data.columns import did_you_mean, listed
 from dialoscope.data.layout import Row
-from dialoscope.data.names import did_you_mean, listed
 from dialoscope.data.problems import ReadLog, counted
 from dialoscope.data.replies import Replies, RowSource
-from dialoscope.printable import printable
-from dialoscope.records import Example, Rating
 
 _LOOKED_AT_FIRST = 500
 _LOOKED_AT_THEN = 16

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import BinaryIO, NamedTuple, cast
 
+from dialoscope.core.errors import DataError
 from dialoscope.data.lines import EndlessBlankLines
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.source import Source, reason, standard_input
-from dialoscope.errors import DataError
 
 _HEAD = 64 * 1024
 """Bytes looked at to tell a format; a header line longer than this is none."""

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dialoscope.errors import DataError
-from dialoscope.printable import printable
+from dialoscope.core.errors import DataError
+from dialoscope.core.safe_text import printable
 
 SHOWN = 20
 """Problems kept and shown; more would bury the first, which is usually the cause of the others."""

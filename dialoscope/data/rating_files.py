@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from dialoscope.data.beside import needed_name, optional_name, read_beside, read_number
+from dialoscope.core.records import Rating
 from dialoscope.data.cells import Cells, read_name
-from dialoscope.data.names import BESIDE_COLUMNS, RATING_COLUMNS, Names, listed
+from dialoscope.data.columns import BESIDE_COLUMNS, RATING_COLUMNS, Names, listed
 from dialoscope.data.problems import BadRow
 from dialoscope.data.ratings import check_size
 from dialoscope.data.ratings import read_ratings as ratings_of_reply
-from dialoscope.records import Rating
+from dialoscope.data.side_files import needed_name, optional_name, read_beside, read_number
 
 _LIKELY_RATERS = ("annotator", "worker", "judge", "evaluator", "assessor", "coder", "user", "participant")
 """Columns that name raters in other people's files; to overlook one would make one rater of many."""

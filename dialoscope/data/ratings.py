@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable
 
+from dialoscope.core.records import Rating
 from dialoscope.data.cells import kind, read_text
 from dialoscope.data.problems import BadRow
-from dialoscope.records import Rating
 
 LARGEST = 1e50
 

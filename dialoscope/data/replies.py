@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example, Rating
 from dialoscope.data.cells import kind, read_name, read_text
+from dialoscope.data.columns import COLUMNS, Names
 from dialoscope.data.duplicates import Seen
 from dialoscope.data.join import ITEM_COLUMNS, REPLY_COLUMNS, ItemList, SystemReplies
 from dialoscope.data.layout import Layout, Row
-from dialoscope.data.names import COLUMNS, Names
 from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, counted
 from dialoscope.data.source import (
     FORMATS,
@@ -23,8 +25,6 @@ from dialoscope.data.source import (
     name_value,
 )
 from dialoscope.data.tables import read_records
-from dialoscope.errors import DataError
-from dialoscope.records import Example, Rating
 
 _MAKE_EXAMPLES = (
     "Read a file with ds.read(path), or make ds.Example(id, system, response, context, references) for each "

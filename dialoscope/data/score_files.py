@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialoscope.data.beside import needed_name, optional_name, read_beside, read_number
+from dialoscope.core.records import Score
 from dialoscope.data.cells import Cells
-from dialoscope.data.names import BESIDE_COLUMNS, SCORE_COLUMNS, Names, listed
+from dialoscope.data.columns import BESIDE_COLUMNS, SCORE_COLUMNS, Names, listed
 from dialoscope.data.problems import BadRow
-from dialoscope.records import Score
+from dialoscope.data.side_files import needed_name, optional_name, read_beside, read_number
 
 
 def read_scores(

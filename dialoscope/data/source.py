@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from dialoscope.errors import DataError
+from dialoscope.core.errors import DataError
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
 """What a user may ask for; folders saved by `datasets` and plain text are known by what they are."""

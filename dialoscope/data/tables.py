@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from itertools import filterfalse
 from typing import Protocol
 
+from dialoscope.core.errors import DataError
 from dialoscope.data.arrow import folder_table, parquet_table
 from dialoscope.data.cells import Cells
+from dialoscope.data.columns import Names, listed, no_response
 from dialoscope.data.delimited import DelimitedTable
 from dialoscope.data.jsonl import read_objects
-from dialoscope.data.names import Names, listed, no_response
 from dialoscope.data.opening import Opened, is_empty, opened
 from dialoscope.data.problems import BadRow, ReadLog
 from dialoscope.data.source import Source
-from dialoscope.errors import DataError
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 

@@ -11,10 +11,9 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
-from dialoscope.assets import ASSETS, licences
-from dialoscope.backends.naming import described, is_kind
-from dialoscope.errors import DialoscopeError, MetricError
-from dialoscope.metrics.base import (
+from dialoscope.core.errors import DialoscopeError, MetricError
+from dialoscope.core.safe_text import printable
+from dialoscope.metrics.shared.base import (
     AdditiveMetric,
     Bounds,
     MeanMetric,
@@ -23,7 +22,8 @@ from dialoscope.metrics.base import (
     SumMetric,
     setting_types,
 )
-from dialoscope.printable import printable
+from dialoscope.models.named_models import described, is_kind
+from dialoscope.models.registry import ASSETS, licences
 
 __all__ = [
     "METRICS",

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialoscope.backends import Regressor
-from dialoscope.backends.bilinear import BilinearRegressor
-from dialoscope.metrics.base import Bounds, GradeMetric, ratio
-from dialoscope.metrics.cutting import note_cutting
-from dialoscope.tally import Floats, Sums
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, ratio
+from dialoscope.metrics.shared.truncation_notes import note_cutting
+from dialoscope.models.bilinear import BilinearRegressor
+from dialoscope.models.protocols import Regressor
+from dialoscope.text.batch import Batch
 
 FAR = 0.05
 """Of replies of the kind that a checkpoint knows, 1 in 100 are strange to it; five times as many are odd."""

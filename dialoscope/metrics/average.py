@@ -5,8 +5,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dialoscope.metrics.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric, cosines
-from dialoscope.tally import Floats, Ints
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.metrics.shared.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric, cosines
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,17 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope.backends import Backend, Encoder
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, GradeMetric
-from dialoscope.metrics.baseline import Baseline
-from dialoscope.metrics.cutting import note_cut_references
-from dialoscope.metrics.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
-from dialoscope.metrics.matching import Couple, Matches, remembered_matches, scores
-from dialoscope.tally import Floats, Ints, Sums
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, GradeMetric
+from dialoscope.metrics.shared.bertscore_baseline import Baseline
+from dialoscope.metrics.shared.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
+from dialoscope.metrics.shared.matching import Couple, Matches, remembered_matches, scores
+from dialoscope.metrics.shared.truncation_notes import note_cut_references
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Backend, Encoder
+from dialoscope.text.batch import Batch
 
 _PARTS = ("precision", "recall", "f1")
 _NO_FILE = ("none", "references")

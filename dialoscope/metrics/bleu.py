@@ -8,10 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, SumMetric
-from dialoscope.tally import Floats, Ints, Sums, begins_run
-from dialoscope.text import Batch, Tokenizer, overlap, references_of, replies_of
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Sums, begins_run
+from dialoscope.metrics.shared.base import Bounds, SumMetric
+from dialoscope.text.batch import Batch
+from dialoscope.text.overlap import overlap
+from dialoscope.text.tokenizer import Tokenizer
+from dialoscope.text.tokens import references_of, replies_of
 
 # What pycocoevalcap, and so nlg-eval, adds to keep away from zero.
 _TINY, _SMALL = 1e-15, 1e-9

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from dialoscope.backends.language_model import TransformerLanguageModel
-from dialoscope.metrics.likelihoods import ReadInContext, ScaledLikelihood
+from dialoscope.metrics.shared.likelihoods import ReadInContext, ScaledLikelihood
+from dialoscope.models.language_model import TransformerLanguageModel
 
 
 @dataclass(frozen=True)

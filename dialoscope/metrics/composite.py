@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-import dialoscope.assets as assets
-from dialoscope.backends import Backend
-from dialoscope.backends.kinds import check_kind
-from dialoscope.errors import BackendError, MetricError, TrainingError
-from dialoscope.learn.checkpoint import SPEC
-from dialoscope.learn.combination import ASPECTS, Aspect, Combination, Part, Scale, load
+import dialoscope.models.registry as assets
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import BackendError, MetricError, TrainingError
+from dialoscope.core.safe_text import printable
+from dialoscope.core.signature import signature
+from dialoscope.core.tally import Sums
 from dialoscope.metrics import metric
-from dialoscope.metrics.base import Bounds, GradeMetric, Metric, measured
-from dialoscope.printable import printable
-from dialoscope.signature import signature
-from dialoscope.tally import Floats, Sums
-from dialoscope.text import Batch
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric, measured
+from dialoscope.metrics.shared.combination import ASPECTS, Aspect, Combination, Part, Scale, load
+from dialoscope.models.asset_kinds import check_kind
+from dialoscope.models.locations import SPEC
+from dialoscope.models.protocols import Backend
+from dialoscope.text.batch import Batch
 
 FAKE = "fake"
 SHOWN = 16

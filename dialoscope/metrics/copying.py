@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialoscope.metrics.base import Bounds, MeanMetric, ratio
-from dialoscope.metrics.grams import check_n, within
-from dialoscope.tally import Floats
-from dialoscope.text import Batch, Tokenizer, contexts_of
-from dialoscope.text.tokens import hashed_grams, hashed_words, reply_words
+from dialoscope.core.arrays import Floats
+from dialoscope.metrics.shared.base import Bounds, MeanMetric, ratio
+from dialoscope.metrics.shared.ngrams import check_n, within
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
+from dialoscope.text.tokens import contexts_of, hashed_grams, hashed_words, reply_words
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.metrics.base import Bounds, ratio
-from dialoscope.metrics.grams import GramMetric, distinct_in_each
-from dialoscope.tally import Floats, Ints, Tokens
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.tally import Tokens
+from dialoscope.metrics.shared.base import Bounds, ratio
+from dialoscope.metrics.shared.ngrams import GramMetric, distinct_in_each
 from dialoscope.text.tokens import hashed_grams
 
 

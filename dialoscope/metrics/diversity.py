@@ -9,11 +9,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import AdditiveMetric, Amount, Bounds, ratio
-from dialoscope.metrics.grams import check_n, counts_in_each
-from dialoscope.tally import Floats, Ints, Tokens, ranges
-from dialoscope.text import Batch, Tokenizer
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Tokens, ranges
+from dialoscope.metrics.shared.base import AdditiveMetric, Amount, Bounds, ratio
+from dialoscope.metrics.shared.ngrams import check_n, counts_in_each
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hashed_grams, hashes, reply_words
 
 FEWEST = 2

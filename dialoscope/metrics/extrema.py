@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.metrics.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric, cosines
-from dialoscope.tally import Floats, Ints
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.metrics.shared.word_vectors import FBD, NLG_EVAL, VectorTexts, WordVectorMetric, cosines
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds
-from dialoscope.metrics.distribution import DistributionMetric
-from dialoscope.metrics.frechet import (
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.metrics.shared.base import Bounds
+from dialoscope.metrics.shared.distribution import DistributionMetric
+from dialoscope.metrics.shared.frechet import (
     Moments,
     debiased,
     debiased_from_halves,
@@ -19,8 +20,7 @@ from dialoscope.metrics.frechet import (
     frechet,
     null,
 )
-from dialoscope.metrics.points import Cloud, Points, whole
-from dialoscope.tally import Floats, Ints
+from dialoscope.metrics.shared.points import Cloud, Points, whole
 
 POINTS_PER_DIMENSION = 0.6
 """With fewer points the jackknife makes the error of the debiased value too small.

@@ -4,13 +4,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from dialoscope.backends import LanguageModel
-from dialoscope.backends.language_model import TransformerLanguageModel
-from dialoscope.metrics.base import Metric
-from dialoscope.metrics.likelihoods import DEFAULT, ScaledLikelihood
-from dialoscope.metrics.reading import Spaces, alone, note_cut_texts, reading, totals
-from dialoscope.tally import Sums
-from dialoscope.text import Batch
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Metric
+from dialoscope.metrics.shared.likelihoods import DEFAULT, ScaledLikelihood
+from dialoscope.metrics.shared.reading import Spaces, alone, note_cut_texts, reading, totals
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import LanguageModel
+from dialoscope.text.batch import Batch
 
 
 @dataclass(frozen=True)

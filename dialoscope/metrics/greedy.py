@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.metrics.base import ratio
-from dialoscope.metrics.word_vectors import FBD, MOST_COSINES, NLG_EVAL, VectorTexts, WordVectorMetric
-from dialoscope.tally import Floats, Ints
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.metrics.shared.base import ratio
+from dialoscope.metrics.shared.word_vectors import FBD, MOST_COSINES, NLG_EVAL, VectorTexts, WordVectorMetric
+from dialoscope.text.batch import Batch
 
 
 @dataclass(frozen=True)

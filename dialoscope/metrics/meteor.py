@@ -11,13 +11,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dialoscope.backends.base import Backend, Lexicon
-from dialoscope.backends.paraphrases import Paraphrases
-from dialoscope.backends.wordnet import WordNet
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, SumMetric, ratio
-from dialoscope.tally import Floats, Ints, Sums
-from dialoscope.text import Batch, Tokenizer
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, SumMetric, ratio
+from dialoscope.models.paraphrases import Paraphrases
+from dialoscope.models.protocols import Backend, Lexicon
+from dialoscope.models.wordnet import WordNet
 from dialoscope.text.alignment import (
     EXACT,
     FEW_WORDS,
@@ -30,9 +30,11 @@ from dialoscope.text.alignment import (
     chunks,
     greedy_alignment,
 )
+from dialoscope.text.batch import Batch
 from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
 from dialoscope.text.porter import porter_stem
 from dialoscope.text.stemmer import stem
+from dialoscope.text.tokenizer import Tokenizer
 
 _OWN_TOKENIZER = "meteor"
 

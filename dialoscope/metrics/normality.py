@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.metrics.base import Bounds
-from dialoscope.metrics.distribution import DistributionMetric
-from dialoscope.metrics.points import Points
-from dialoscope.tally import Floats, Ints
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.metrics.shared.base import Bounds
+from dialoscope.metrics.shared.distribution import DistributionMetric
+from dialoscope.metrics.shared.points import Points
 
 MOST = 5000
 """Points that are tested; the test's p-value is not known to be right for more."""

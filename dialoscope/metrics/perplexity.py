@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope.metrics.base import Bounds, SumMetric, measured, ratio
-from dialoscope.metrics.likelihoods import ReadInContext
-from dialoscope.tally import Floats, Sums
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, SumMetric, measured, ratio
+from dialoscope.metrics.shared.likelihoods import ReadInContext
+from dialoscope.text.batch import Batch
 
 _LOWEST_MEAN = -709.0
 """The mean log-probability of tokens below which a reply is left out: exp(710) is beyond a double."""

@@ -7,12 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.backends import Continuation
-from dialoscope.metrics.base import Bounds, GradeMetric, ratio
-from dialoscope.metrics.likelihoods import TOKENS, ReadInContext
-from dialoscope.metrics.reading import Texts, reading
-from dialoscope.tally import Floats, Sums
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, ratio
+from dialoscope.metrics.shared.likelihoods import TOKENS, ReadInContext
+from dialoscope.metrics.shared.reading import Texts, reading
+from dialoscope.models.protocols import Continuation
+from dialoscope.text.batch import Batch
 
 
 @dataclass(frozen=True)

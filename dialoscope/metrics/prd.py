@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, ratio
-from dialoscope.metrics.clusters import clustered
-from dialoscope.metrics.distribution import DistributionMetric
-from dialoscope.metrics.points import SAMPLE, Points
-from dialoscope.tally import Floats, Ints
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.metrics.shared.base import Bounds, ratio
+from dialoscope.metrics.shared.clusters import clustered
+from dialoscope.metrics.shared.distribution import DistributionMetric
+from dialoscope.metrics.shared.points import SAMPLE, Points
 
 
 class Curve(NamedTuple):

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialoscope.backends import Encoder
-from dialoscope.backends.cutting import latest
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, MeanMetric
-from dialoscope.metrics.cutting import note_cutting
-from dialoscope.metrics.word_vectors import cosines
-from dialoscope.tally import Floats
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import MetricError
+from dialoscope.metrics.shared.base import Bounds, MeanMetric
+from dialoscope.metrics.shared.truncation_notes import note_cutting
+from dialoscope.metrics.shared.word_vectors import cosines
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Encoder
+from dialoscope.models.truncation import latest
+from dialoscope.text.batch import Batch
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from dialoscope.metrics.base import Bounds, MeanMetric, ratio
-from dialoscope.metrics.grams import check_n, distinct_in_each
-from dialoscope.tally import Floats
-from dialoscope.text import Batch, Tokenizer
+from dialoscope.core.arrays import Floats
+from dialoscope.metrics.shared.base import Bounds, MeanMetric, ratio
+from dialoscope.metrics.shared.ngrams import check_n, distinct_in_each
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hashed_grams, reply_words
 
 

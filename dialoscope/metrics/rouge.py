@@ -8,10 +8,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, MeanMetric
-from dialoscope.tally import Floats, Ints, begins_run
-from dialoscope.text import Batch, Overlap, Tokenizer, overlap
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import begins_run
+from dialoscope.metrics.shared.base import Bounds, MeanMetric
+from dialoscope.text.batch import Batch
+from dialoscope.text.overlap import Overlap, overlap
+from dialoscope.text.tokenizer import Tokenizer
 
 _MOST_PAIRS = MappingProxyType({"l": 10**10, "w": 10**8})
 _MOST_PAIRS_OF_SCRIPT = 10**7

@@ -8,12 +8,13 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, Fitted, GradeMetric
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Sums
 from dialoscope.metrics.ruber_referenced import POOLINGS, PooledBesideReferences
 from dialoscope.metrics.ruber_unreferenced import JudgedInContext
-from dialoscope.tally import Floats, Sums
-from dialoscope.text import Batch
+from dialoscope.metrics.shared.base import Bounds, Fitted, GradeMetric
+from dialoscope.text.batch import Batch
 
 Blend = Literal["arithmetic", "geometric", "min", "max"]
 

@@ -8,18 +8,19 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dialoscope.backends import Backend, Encoder, Vectors, WordVectors
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.backends.memory import remembered, text_key
-from dialoscope.backends.naming import described
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, GradeMetric, Metric
-from dialoscope.metrics.cutting import note_cut_references
-from dialoscope.metrics.matching import Couple, in_chunks, text_size
-from dialoscope.metrics.word_vectors import VectorTexts, WordVectorMetric, cosines
-from dialoscope.signature import signature
-from dialoscope.tally import Floats, Ints, Sums
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.signature import signature
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric
+from dialoscope.metrics.shared.matching import Couple, in_chunks, text_size
+from dialoscope.metrics.shared.truncation_notes import note_cut_references
+from dialoscope.metrics.shared.word_vectors import VectorTexts, WordVectorMetric, cosines
+from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.named_models import described
+from dialoscope.models.protocols import Backend, Encoder, Vectors, WordVectors
+from dialoscope.text.batch import Batch
 
 Pooling = Literal["max", "min", "mean", "max-min"]
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, PoolMetric
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Tokens, begins_run
 from dialoscope.metrics.bleu import BleuCounts
-from dialoscope.metrics.grams import numbered
-from dialoscope.tally import Floats, Ints, Tokens, begins_run
-from dialoscope.text import Batch, Tokenizer
+from dialoscope.metrics.shared.base import Bounds, PoolMetric
+from dialoscope.metrics.shared.ngrams import numbered
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hashed_grams, reply_words
 
 

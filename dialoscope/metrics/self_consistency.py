@@ -9,14 +9,15 @@ from typing import Literal
 
 import numpy as np
 
-from dialoscope.backends import Classifier, Pair
-from dialoscope.backends.classifier import TransformerClassifier
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, GradeMetric, Reason
-from dialoscope.metrics.cutting import note_cutting
-from dialoscope.records import Example
-from dialoscope.tally import Floats, Sums
-from dialoscope.text import Batch
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import MetricError
+from dialoscope.core.records import Example
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Reason
+from dialoscope.metrics.shared.truncation_notes import note_cutting
+from dialoscope.models.classifier import TransformerClassifier
+from dialoscope.models.protocols import Classifier, Pair
+from dialoscope.text.batch import Batch
 
 CONTRADICTION = "contradiction"
 

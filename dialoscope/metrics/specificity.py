@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialoscope.backends import Backend
-from dialoscope.errors import MetricError
-from dialoscope.metrics.base import Bounds, MeanMetric, ratio
-from dialoscope.metrics.word_counts import WordCounts
-from dialoscope.tally import Floats
-from dialoscope.text import Batch, Tokenizer, replies_of
-from dialoscope.text.tokens import vocabulary_of
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import MetricError
+from dialoscope.metrics.shared.base import Bounds, MeanMetric, ratio
+from dialoscope.metrics.shared.word_counts import WordCounts
+from dialoscope.models.protocols import Backend
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
+from dialoscope.text.tokens import replies_of, vocabulary_of
 
 
 @dataclass(frozen=True)

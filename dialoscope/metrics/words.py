@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialoscope.metrics.base import Bounds, MeanMetric
-from dialoscope.tally import Floats
-from dialoscope.text import Batch, Tokenizer, replies_of
+from dialoscope.core.arrays import Floats
+from dialoscope.metrics.shared.base import Bounds, MeanMetric
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
+from dialoscope.text.tokens import replies_of
 
 
 @dataclass(frozen=True)

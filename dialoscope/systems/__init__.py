@@ -1,7 +1,4 @@
-"""Systems under test: functions, programs, servers, models, a baseline, recorded replies; all asked alike."""
+"""Systems under test: functions, programs, servers, models, a retrieval baseline, recorded replies.
 
-from dialoscope.systems.base import NoAnswer, Question, Session, System
-from dialoscope.systems.naming import system
-from dialoscope.systems.run import Responses, respond
-
-__all__ = ["NoAnswer", "Question", "Responses", "Session", "System", "respond", "system"]
+All of them are asked alike: contexts in, replies out. Nothing here scores a reply.
+"""

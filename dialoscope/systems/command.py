@@ -17,11 +17,11 @@ from random import Random
 from threading import Thread, Timer
 from typing import IO, Any, ClassVar
 
-from dialoscope.errors import BackendError
-from dialoscope.printable import printable
-from dialoscope.redaction import redact, secrets_in, without_secrets
-from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.texts import as_reply, shortened
+from dialoscope.core.errors import BackendError
+from dialoscope.core.redaction import redact, secrets_in, without_secrets
+from dialoscope.core.safe_text import printable
+from dialoscope.systems.checked_text import as_reply, shortened
+from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _LONGEST_LINE = 2**20
 _NOISE_LINES, _NOISE_LENGTH = 5, 1000

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+from dialoscope.core.errors import BackendError
+from dialoscope.core.safe_text import printable
 from dialoscope.data.cells import kind
-from dialoscope.errors import BackendError
-from dialoscope.printable import printable
-from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.texts import as_reply, shortened
+from dialoscope.systems.checked_text import as_reply, shortened
+from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _SEVERAL = "contexts"
 """The name of its first argument by which a function says that it takes several contexts at once."""

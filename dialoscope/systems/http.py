@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from dialoscope.backends.http_client import Client, Server, by_index
-from dialoscope.errors import BackendError
-from dialoscope.surrogates import without_surrogates
-from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.texts import as_reply, shortened
+from dialoscope.core.errors import BackendError
+from dialoscope.core.safe_text import without_surrogates
+from dialoscope.models.http_client import Client, Server, by_index
+from dialoscope.systems.checked_text import as_reply, shortened
+from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _PATH = "/chat/completions"
 _PATIENCE = 2

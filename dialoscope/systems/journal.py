@@ -14,11 +14,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from dialoscope.errors import RunError
-from dialoscope.files import write_atomically
-from dialoscope.printable import printable
-from dialoscope.redaction import without_secrets
-from dialoscope.systems.base import NoAnswer
+from dialoscope.core.errors import RunError
+from dialoscope.core.files import write_atomically
+from dialoscope.core.redaction import without_secrets
+from dialoscope.core.safe_text import printable
+from dialoscope.systems.protocol import NoAnswer
 
 FORMAT = "dialoscope journal"
 VERSION = 1

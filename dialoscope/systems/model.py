@@ -8,16 +8,16 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from dialoscope.backends.base import Generation
-from dialoscope.backends.language_model import Dtype, TransformerLanguageModel
-from dialoscope.backends.models import Model, asset_names, fingerprint, found_model
-from dialoscope.errors import BackendError, MissingExtra
-from dialoscope.printable import printable
-from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.texts import as_reply
+from dialoscope.core.errors import BackendError, MissingExtra
+from dialoscope.core.safe_text import printable
+from dialoscope.models.language_model import Dtype, TransformerLanguageModel
+from dialoscope.models.locations import Model, asset_names, fingerprint, found_model
+from dialoscope.models.protocols import Generation
+from dialoscope.systems.checked_text import as_reply
+from dialoscope.systems.protocol import NoAnswer, Question, System
 
 if TYPE_CHECKING:
-    from dialoscope.systems._torch_seq2seq import Seq2seqWriter
+    from dialoscope.models.engines.seq2seq import Seq2seqWriter
 
 _ENCODERS = frozenset(
     {
@@ -186,7 +186,7 @@ def _refuse_reader(name: str, config: Mapping[str, Any]) -> None:
 def _seq2seq(system: ModelSystem, found: Model, device: str, fingerprint: str) -> "Seq2seqWriter":
     """Loaded once for each content of the folder."""
     try:
-        side = import_module("dialoscope.systems._torch_seq2seq")
+        side = import_module("dialoscope.models.engines.seq2seq")
     except ImportError as missing:
         raise MissingExtra(f"The model {system.model}", missing.name or "torch", "neural") from missing
     writer: Seq2seqWriter = side.Seq2seqWriter(found, device, system.dtype)

@@ -12,18 +12,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from dialoscope.assets import licences
-from dialoscope.errors import RunError
-from dialoscope.files import check_file_writable, lock, lock_beside, write_atomically
-from dialoscope.printable import printable
-from dialoscope.redaction import join_without_secrets, without_secrets
-from dialoscope.systems.base import NoAnswer, System
-from dialoscope.systems.journal import (
-    Progress,
-    journal_of,
-    read_journal,
-    refuse_another,
-)
+from dialoscope.core.errors import RunError
+from dialoscope.core.files import check_file_writable, lock, lock_beside, write_atomically
+from dialoscope.core.redaction import join_without_secrets, without_secrets
+from dialoscope.core.safe_text import printable
+from dialoscope.models.registry import licences
+from dialoscope.systems.journal import Progress, journal_of, read_journal, refuse_another
+from dialoscope.systems.protocol import NoAnswer, System
 
 FORMAT = "dialoscope replies"
 VERSION = 1

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from dialoscope.backends.corpus import hash_of
-from dialoscope.data import ReadLog, read
-from dialoscope.errors import BackendError
-from dialoscope.printable import printable
-from dialoscope.progress import notice
-from dialoscope.records import Example
-from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.texts import as_reply
+from dialoscope.core.errors import BackendError
+from dialoscope.core.progress import notice
+from dialoscope.core.records import Example
+from dialoscope.core.safe_text import printable
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
+from dialoscope.models.corpus import hash_of
+from dialoscope.systems.checked_text import as_reply
+from dialoscope.systems.protocol import NoAnswer, Question, System
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from dialoscope.backends.dialogues import hash_of_corpus, is_asset, said
-from dialoscope.errors import BackendError
-from dialoscope.printable import printable
-from dialoscope.systems.base import NoAnswer, Question, System
-from dialoscope.systems.nearest import Nearest, ranked
-from dialoscope.systems.texts import as_reply
+from dialoscope.core.errors import BackendError
+from dialoscope.core.safe_text import printable
+from dialoscope.models.dialogue_assets import hash_of_corpus, is_asset, said
+from dialoscope.systems.checked_text import as_reply
+from dialoscope.systems.protocol import NoAnswer, Question, System
+from dialoscope.text.nearest import Nearest, ranked
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,4 @@
-"""From texts to integers: tokens, n-grams, and what two texts have in common."""
+"""From texts to integers: tokenizers, n-grams, stemmers, alignment, and similarity of texts by their words.
 
-from dialoscope.text.batch import Batch
-from dialoscope.text.overlap import Overlap, overlap
-from dialoscope.text.tokenizer import TOKENIZERS, Tokenizer
-from dialoscope.text.tokens import Ragged, contexts_of, references_of, replies_of
-
-__all__ = [
-    "TOKENIZERS",
-    "Batch",
-    "Overlap",
-    "Ragged",
-    "Tokenizer",
-    "contexts_of",
-    "overlap",
-    "references_of",
-    "replies_of",
-]
+Functions here take texts or batches of records and return arrays. Nothing here reads a file or loads a model.
+"""

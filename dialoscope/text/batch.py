@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import overload
 
-from dialoscope.records import Example, is_blank
-from dialoscope.tally import Shared
+from dialoscope.core.records import Example, is_blank
+from dialoscope.core.tally import Shared
 
 
 class Batch(Shared, Sequence[Example]):

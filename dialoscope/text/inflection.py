@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from dialoscope.errors import MissingExtra
+from dialoscope.core.errors import MissingExtra
 
 _BASE = frozenset({"VB", "VBP", "NN", "JJ", "RB"})
 _UNCOUNTED = (

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
-from dialoscope.tally import Floats, Ints, Tokens, begins_run, ranges
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.tally import Tokens, begins_run, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import gram_places, references_of, replies_of, vocabulary_of

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from dialoscope.errors import MetricError
+from dialoscope.core.errors import MetricError
 
 Texts = Sequence[str]
 Words = list[list[str]]

@@ -7,7 +7,8 @@ from itertools import chain
 
 import numpy as np
 
-from dialoscope.tally import Ints, Tokens, ranges
+from dialoscope.core.arrays import Ints
+from dialoscope.core.tally import Tokens, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 

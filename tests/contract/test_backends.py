@@ -15,19 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dialoscope import assets
-from dialoscope.backends import base, fake
-from dialoscope.backends.base import Continuation, Generation, Pair
-from dialoscope.backends.http import HttpLanguageModel
-from dialoscope.backends.naming import obeys
-from dialoscope.backends.tagger import SpacyTagger
-from dialoscope.backends.vectors import StaticVectors
-from dialoscope.backends.wordnet import WordNet
-from dialoscope.errors import AssetError
-from dialoscope.records import Example
-from dialoscope.signature import signature
+from dialoscope.core.errors import AssetError
+from dialoscope.core.records import Example
+from dialoscope.core.signature import signature
+from dialoscope.models import fakes as fake
+from dialoscope.models import protocols as base
+from dialoscope.models import registry as assets
+from dialoscope.models.http_language_model import HttpLanguageModel
+from dialoscope.models.named_models import obeys
+from dialoscope.models.protocols import Continuation, Generation, Pair
+from dialoscope.models.tagger import SpacyTagger
+from dialoscope.models.vectors import StaticVectors
+from dialoscope.models.wordnet import WordNet
 from tests.arithmetic import relative_error
-from tests.unit.backends import openai_server
+from tests.unit.models import openai_server
 
 TEXTS = [
     "hello there, how are you today?",
@@ -84,22 +85,22 @@ def hand_made_vectors(folder) -> StaticVectors:
 
 def tiny_language_model(folder) -> Any:
     pytest.importorskip("transformers")
-    from dialoscope.backends.language_model import TransformerLanguageModel
-    from tests.unit.backends.tiny import save_model
+    from dialoscope.models.language_model import TransformerLanguageModel
+    from tests.unit.models.tiny import save_model
 
     return TransformerLanguageModel(str(save_model("llama", folder / "llama")), device="cpu")
 
 
 def tiny_encoder(folder) -> Any:
     transformers = pytest.importorskip("transformers")
-    from dialoscope.backends.encoder import TransformerEncoder
+    from dialoscope.models.encoder import TransformerEncoder
 
     return TransformerEncoder(str(save_bert(folder / "encoder", transformers.BertModel)), device="cpu")
 
 
 def tiny_classifier(folder) -> Any:
     transformers = pytest.importorskip("transformers")
-    from dialoscope.backends.classifier import TransformerClassifier
+    from dialoscope.models.classifier import TransformerClassifier
 
     place = save_bert(folder / "classifier", transformers.BertForSequenceClassification)
     return TransformerClassifier(str(place), device="cpu")
@@ -110,7 +111,7 @@ def save_bert(folder, kind):
     import torch
     from transformers import BertConfig
 
-    from tests.unit.backends.tiny import save_quietly, save_tokenizer, vocabulary_size
+    from tests.unit.models.tiny import save_quietly, save_tokenizer, vocabulary_size
 
     save_tokenizer(folder)
     size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}

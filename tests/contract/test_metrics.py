@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dialoscope as ds
-from dialoscope.backends.naming import is_kind
 from dialoscope.metrics import METRICS, AdditiveMetric, PoolMetric, metric_class, metrics
-from dialoscope.metrics.base import setting_types
-from dialoscope.scoring import run
-from dialoscope.text import Batch
+from dialoscope.metrics.shared.base import setting_types
+from dialoscope.models.named_models import is_kind
+from dialoscope.runs import evaluate as run
+from dialoscope.text.batch import Batch
 
 
 def faked(name: str) -> str:
@@ -218,7 +218,8 @@ def test_scores_are_numbers_within_bounds_or_undefined_for_any_text(metric, exam
         assert math.isnan(value) or low <= value <= high * (1 + 1e-12)
 
 
-# PRD keeps its clusters when points are left out, a debiased FBD what it takes away: tests/unit/test_fbd.py.
+# PRD keeps its clusters when points are left out, a debiased FBD what it takes away:
+# tests/unit/metrics/test_fbd.py.
 @pytest.mark.parametrize(
     "metric",
     those(lambda one: isinstance(one, PoolMetric) and one.name != "prd" and "debiased" not in str(one)),

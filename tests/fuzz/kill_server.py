@@ -51,7 +51,7 @@ def announce_writes():
     import pyarrow.parquet as pq
 
     pq.write_table = announced(pq.write_table)
-    for name in ("safetensors.numpy", "dialoscope.learn._torch_loop"):
+    for name in ("safetensors.numpy", "dialoscope.training.engines.loop"):
         if name in sys.modules:
             sys.modules[name].save_file = announced(sys.modules[name].save_file)
 
@@ -69,8 +69,8 @@ def announced(function):
 
 def run(command, report):
     """In the fork: never returns."""
-    from dialoscope import files
     from dialoscope.cli import main
+    from dialoscope.core import files
 
     os.dup2(os.open(report / "said", os.O_WRONLY | os.O_CREAT), 1)
     os.dup2(1, 2)
@@ -93,7 +93,7 @@ def run(command, report):
 
 def serve():
     os.environ.update(DIALOSCOPE_SCORES="off", OMP_NUM_THREADS="1")
-    for name in ("pyarrow.parquet", "numpy.random", "dialoscope.cli", "dialoscope.scoring.run"):
+    for name in ("pyarrow.parquet", "numpy.random", "dialoscope.cli", "dialoscope.runs.evaluate"):
         import_module(name)
     with suppress(ImportError):
         import_module("pandas")  # which Arrow imports where it is installed
@@ -101,7 +101,7 @@ def serve():
         import torch
         import torch._dynamo  # which optimizers import
 
-        import dialoscope.learn._torch_heads  # noqa: F401
+        import dialoscope.training.engines.head_training  # noqa: F401
 
         torch.set_num_threads(1)
     for line in sys.stdin:

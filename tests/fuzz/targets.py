@@ -19,16 +19,16 @@ import numpy as np
 import pyarrow as pa
 
 import dialoscope as ds
-from dialoscope import assets
-from dialoscope.backends.bilinear import BilinearRegressor
-from dialoscope.backends.corpus import FileCorpus
-from dialoscope.backends.vector_files import files_of, read_blocks, read_matrix
 from dialoscope.cli import main
-from dialoscope.data import ReadLog
-from dialoscope.learn import combination
-from dialoscope.learn.checkpoint import Checkpoint
-from dialoscope.learn.pairs import read_pairs
-from dialoscope.metrics.baseline import Baseline
+from dialoscope.data.problems import ReadLog
+from dialoscope.metrics.shared import combination
+from dialoscope.metrics.shared.bertscore_baseline import Baseline
+from dialoscope.models import registry as assets
+from dialoscope.models.bilinear import BilinearRegressor
+from dialoscope.models.checkpoints import Checkpoint
+from dialoscope.models.corpus import FileCorpus
+from dialoscope.models.vector_files import files_of, read_blocks, read_matrix
+from dialoscope.training.nli_pairs import read_pairs
 from tests.fuzz import mutations, seeds
 from tests.fuzz.seeds import FORMATS, Rows
 

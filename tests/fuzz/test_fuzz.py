@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dialoscope.errors import DataError
+from dialoscope.core.errors import DataError
 from tests.fuzz.mutations import BYTES, ROWS
 from tests.fuzz.seeds import FORMATS, REPLIES
 from tests.fuzz.targets import TARGETS, Target

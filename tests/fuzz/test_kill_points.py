@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import pytest
 
 import dialoscope as ds
-from dialoscope.files import remove_leftovers
+from dialoscope.core.files import remove_leftovers
 from tests.conftest import ROOT
-from tests.unit.test_composite import rows as rated_rows
+from tests.unit.metrics.test_composite import rows as rated_rows
 
 FEW = 4
 """Number of changes of a verb that are tried without `--long`, and of its renames."""

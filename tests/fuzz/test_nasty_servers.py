@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.backends.base import Continuation
-from dialoscope.backends.http import HttpLanguageModel
-from dialoscope.backends.http_client import Client
-from dialoscope.errors import BackendError
-from dialoscope.systems.base import NoAnswer, Question
+from dialoscope.core.errors import BackendError
+from dialoscope.models.http_client import Client
+from dialoscope.models.http_language_model import HttpLanguageModel
+from dialoscope.models.protocols import Continuation
+from dialoscope.systems.protocol import NoAnswer, Question
 from tests.fuzz.nasty_server import (
     BEHAVIOURS,
     KEY,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from dialoscope.errors import DialoscopeError
+from dialoscope.core.errors import DialoscopeError
 from tests.fuzz.targets import TARGETS, Target
 
 SECONDS = 20.0

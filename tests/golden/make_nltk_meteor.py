@@ -11,7 +11,7 @@ from nltk.corpus import wordnet
 from nltk.tokenize.destructive import NLTKWordTokenizer
 from nltk.translate.meteor_score import meteor_score
 
-from dialoscope.assets import locate
+from dialoscope.models.registry import locate
 
 TOKENIZERS = {"treebank": NLTKWordTokenizer().tokenize, "split": str.split}
 PARAMETERS = ({}, {"alpha": 0.5, "beta": 1.0, "gamma": 0.3})

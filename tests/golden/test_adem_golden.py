@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.backends.bilinear import encoder_of, sides_of
-from dialoscope.learn.bilinear import Lesson, after, begun
+from dialoscope.models.bilinear import encoder_of, sides_of
+from dialoscope.training.bilinear_fit import Lesson, after, begun
 from tests.golden._shared import HERE, load_texts
 
 FILE = json.loads((HERE / "adem.json").read_text(encoding="utf-8"))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.backends import TokenVectors
-from dialoscope.backends.encoder import TransformerEncoder
-from dialoscope.backends.fake import FakeEncoder
-from dialoscope.metrics.matching import Couple, Matches, matched, scores
-from dialoscope.text import Batch
+from dialoscope.metrics.shared.matching import Couple, Matches, matched, scores
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.fakes import FakeEncoder
+from dialoscope.models.protocols import TokenVectors
+from dialoscope.text.batch import Batch
 
 HERE = Path(__file__).parent
 GOLDEN = json.loads((HERE / "bertscore.json").read_text(encoding="utf-8"))

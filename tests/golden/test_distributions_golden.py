@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.metrics.frechet import Moments, frechet
+from dialoscope.metrics.shared.frechet import Moments, frechet
 from tests.golden._shared import HERE
 from tests.golden.make_distributions import points
 

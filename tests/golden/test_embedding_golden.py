@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import dialoscope as ds
-from dialoscope.backends.vectors import StaticVectors
-from dialoscope.text import Batch
+from dialoscope.models.vectors import StaticVectors
+from dialoscope.text.batch import Batch
 
 HERE = Path(__file__).parent
 GOLDEN = json.loads((HERE / "embedding_metrics.json").read_text(encoding="utf-8"))

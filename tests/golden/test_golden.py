@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.text import Batch, Tokenizer
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
 
 HERE = Path(__file__).parent
 TEXTS = {text["id"]: text for text in json.loads((HERE / "texts.json").read_text(encoding="utf-8"))}

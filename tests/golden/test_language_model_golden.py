@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM
 
 import dialoscope as ds
-from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.models.language_model import TransformerLanguageModel
 from tests.arithmetic import SPREAD, log_probability_error
 
 HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dialoscope as ds
-from dialoscope.text import Batch
+from dialoscope.text.batch import Batch
 
 HERE = Path(__file__).parent
 SETTINGS = {

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.backends.fake import FakeClassifier
+from dialoscope.models.fakes import FakeClassifier
 from tests.arithmetic import DOUBLE_ERROR, cosine_error
 
 HERE = Path(__file__).parent

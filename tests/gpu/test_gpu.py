@@ -7,10 +7,10 @@ torch = pytest.importorskip("torch")
 if not torch.cuda.is_available():
     pytest.skip("no GPU is here", allow_module_level=True)
 
-from dialoscope.backends import Continuation  # noqa: E402
-from dialoscope.backends._torch_device import gpu_kernels  # noqa: E402
-from dialoscope.backends.language_model import TransformerLanguageModel  # noqa: E402
-from dialoscope.backends.packing import Piece, packed  # noqa: E402
+from dialoscope.models.engines.device import gpu_kernels  # noqa: E402
+from dialoscope.models.engines.packing import Piece, packed  # noqa: E402
+from dialoscope.models.language_model import TransformerLanguageModel  # noqa: E402
+from dialoscope.models.protocols import Continuation  # noqa: E402
 
 GPU = torch.device("cuda")
 TURNS = [

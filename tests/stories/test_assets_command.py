@@ -9,8 +9,8 @@ from hashlib import sha256
 
 import pytest
 
-from dialoscope import assets
-from dialoscope.errors import AssetError
+from dialoscope.core.errors import AssetError
+from dialoscope.models import registry as assets
 
 SIZE = assets.ASSETS["chitchat"].size
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import dialoscope as ds
-from dialoscope.assets import locate
 from dialoscope.cli.augment import augment as command
-from dialoscope.errors import AssetError
+from dialoscope.core.errors import AssetError
+from dialoscope.models.registry import locate
 from scripts import documents
 from tests.conftest import ROOT
 

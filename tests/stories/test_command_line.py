@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 import dialoscope as ds
-from dialoscope.assets import catalogue
 from dialoscope.cli import app
+from dialoscope.models.registry import asset_table as catalogue
 
 
 def dialoscope(*arguments, **options):
@@ -387,7 +387,7 @@ def test_numbers_changed_by_somebody_who_seals_again_do_not_hold(sample, tmp_pat
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from dialoscope.results import store
+    from dialoscope.runs import store
 
     run = tmp_path / "run"
     assert cli("score", sample, "-m", "bleu", "-o", run)[0] == 0
@@ -486,7 +486,7 @@ def test_joined_files_can_be_verified_where_they_are_now(tmp_path, cli):
 
 
 def test_a_progress_bar_is_shown_only_to_people(sample, monkeypatch, capsys):
-    from dialoscope import progress
+    from dialoscope.core import progress
 
     with progress.bar("Scoring", 100) as advance:
         advance(50)

@@ -2,8 +2,8 @@
 
 import json
 
-from dialoscope.learn.combination import load
-from tests.unit.test_composite import rows
+from dialoscope.metrics.shared.combination import load
+from tests.unit.metrics.test_composite import rows
 
 PARTS = ("--part", "pmi=pmi:lm=fake", "--part", "words=words", "--part", "repetition=-repetition-1")
 

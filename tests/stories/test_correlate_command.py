@@ -13,8 +13,8 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.cli.correlate import correlate as command
-from dialoscope.errors import DialoscopeError
-from dialoscope.figures.correlated import correlated
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.report.figures.correlated import correlated
 from scripts import documents
 from scripts.documents import differences
 from tests.arithmetic import DOUBLE_ERROR

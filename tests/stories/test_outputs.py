@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 import dialoscope as ds
-from tests.unit.test_files import REFUSES
+from tests.unit.core.test_files import REFUSES
 
 MISSING = "no/such/input.jsonl"
 """If this is read first, that is what is complained of."""

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from dialoscope.assets import cache_folder
-from dialoscope.backends import Pair
-from dialoscope.backends.encoder import TransformerEncoder
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Pair
+from dialoscope.models.registry import cache_folder
 from scripts import documents
 from tests.conftest import ROOT
 

@@ -215,7 +215,7 @@ def test_what_the_page_about_asking_shows_is_what_happens():
 
 @pytest.mark.parametrize("kind", ["command", "http", "model", "retrieval", "recorded", "function"])
 def test_the_page_names_every_setting(kind):
-    from dialoscope.systems import naming
+    from dialoscope.systems import named_systems as naming
 
     text = (ROOT / "docs" / "respond.md").read_text(encoding="utf-8")
     homes = {home.partition(":")[0]: name for name, home in naming._KINDS.items()}

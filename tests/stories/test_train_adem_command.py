@@ -6,8 +6,8 @@ import pytest
 
 import dialoscope as ds
 from tests.conftest import ROOT
-from tests.unit.learn import rated_replies
-from tests.unit.learn.conftest import rows  # noqa: F401 - a fixture
+from tests.unit.training import rated_replies
+from tests.unit.training.conftest import rows  # noqa: F401 - a fixture
 
 PAGE = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## A rater of replies")[2].partition("\n## ")[0]

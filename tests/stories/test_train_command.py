@@ -7,12 +7,12 @@ import sys
 import pytest
 
 import dialoscope as ds
-from dialoscope.assets import locate
-from dialoscope.learn.contradictions import LABELS
+from dialoscope.models.registry import locate
+from dialoscope.training.contradictions import LABELS
 from tests.conftest import ROOT
-from tests.unit.backends.conftest import no_scores, one_thread, tiny  # noqa: F401 - fixtures
-from tests.unit.backends.tiny_encoders import save_classifier, save_encoder
-from tests.unit.learn.conftest import dialogues, encoders, pairs, rows  # noqa: F401 - fixtures
+from tests.unit.models.conftest import no_scores, one_thread, tiny  # noqa: F401 - fixtures
+from tests.unit.models.tiny_encoders import save_classifier, save_encoder
+from tests.unit.training.conftest import dialogues, encoders, pairs, rows  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_scores")
 

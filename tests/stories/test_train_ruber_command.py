@@ -6,8 +6,8 @@ import pytest
 
 import dialoscope as ds
 from tests.conftest import ROOT
-from tests.unit.backends.conftest import no_scores, one_thread  # noqa: F401 - fixtures
-from tests.unit.learn.conftest import dialogues, encoders, rows  # noqa: F401 - fixtures
+from tests.unit.models.conftest import no_scores, one_thread  # noqa: F401 - fixtures
+from tests.unit.training.conftest import dialogues, encoders, rows  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_scores")
 

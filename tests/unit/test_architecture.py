@@ -1,8 +1,10 @@
 """The rules of the house, made executable."""
 
 import ast
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,37 +16,9 @@ import dialoscope
 PACKAGE = Path(dialoscope.__file__).parent
 ROOT = Path(__file__).parents[2]
 
-# A module may import from its own layer and from those before it; docs/design/architecture.md says why.
-LAYERS = [
-    "printable",
-    "errors",
-    "surrogates",
-    "redaction",
-    "progress",
-    "files",
-    "aspects",
-    "records",
-    "tally",
-    "coefficients",
-    "text",
-    "signature",
-    "data",
-    "perturbation",
-    "assets",
-    "backends",
-    "systems",
-    "augmentation",
-    "learn",
-    "metrics",
-    "results",
-    "meta",
-    "figures",
-    "scoring",
-    "auditing",
-    "checkup",
-    "cli",
-    "__main__",
-]
+PICTURE = (ROOT / "docs" / "design" / "architecture.md").read_text(encoding="utf-8").split("```")[1]
+ROWS = [re.findall(r"[a-z]+", line[:25]) for line in reversed(PICTURE.strip().splitlines())]
+"""The rooms of the package, the lowest row first, as the picture in the design notes has them."""
 HEAVY = {
     "torch",
     "transformers",
@@ -69,8 +43,8 @@ def modules():
     return [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
 
 
-def layer(parts) -> str:
-    return Path(parts[0]).stem
+def row(room: str) -> int:
+    return next(number for number, rooms in enumerate(ROWS) if room in rooms)
 
 
 def imports(path: Path):
@@ -92,32 +66,66 @@ def imports(path: Path):
             yield node.module
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_layers_import_only_downwards(path):
-    own = layer(path.relative_to(PACKAGE).parts)
-    assert own in LAYERS, f"{own} has no place among the layers"
-    for name in imports(path):
-        assert name != "dialoscope" or own in ("cli", "__main__"), "layers name each other, not the whole"
-        if name.startswith("dialoscope."):
-            other = name.split(".")[1]
-            assert LAYERS.index(other) <= LAYERS.index(own), f"{own} imports {other}"
-
-
-def test_judging_the_judges_knows_arrays_and_results_alone():
-    known = {
-        "errors",
-        "printable",
-        "progress",
-        "aspects",
-        "records",
-        "tally",
-        "coefficients",
-        "results",
-        "meta",
+def test_the_picture_shows_all_rooms():
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert sorted(room for rooms_of_row in ROWS for room in rooms_of_row) == sorted(rooms)
+    assert {path.name for path in PACKAGE.iterdir() if path.is_file()} == {
+        "__init__.py",
+        "__main__.py",
+        "py.typed",
     }
-    for path in (PACKAGE / "meta").rglob("*.py"):
-        ours = {name.split(".")[1] for name in imports(path) if name.startswith("dialoscope.")}
-        assert ours <= known, f"{path.name} imports {ours - known}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_rooms_import_only_downwards(path):
+    own = path.relative_to(PACKAGE).parts[0]
+    for name in imports(path):
+        if own == "__main__.py" or name == "dialoscope":
+            assert own in ("cli", "__main__.py"), "rooms name each other, not the whole"
+        elif name.startswith("dialoscope."):
+            other = name.split(".")[1]
+            assert other == own or row(other) < row(own), f"{own} imports {other}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_only_engines_import_torch(path):
+    """Others may look for it when they are asked to, as `doctor` does."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    names = {name.name for node in body if isinstance(node, ast.Import) for name in node.names}
+    names |= {str(node.module) for node in body if isinstance(node, ast.ImportFrom)}
+    if "engines" not in path.parts:
+        assert not {name.split(".")[0] for name in names} & {"torch", "transformers", "peft", "triton"}
+
+
+def test_analysis_knows_arrays_and_results_alone():
+    for path in (PACKAGE / "analysis").rglob("*.py"):
+        if "audit" not in path.parts:  # which makes replies worse, and scores them
+            rooms = {name.split(".")[1] for name in imports(path) if name.startswith("dialoscope.")}
+            assert rooms <= {"core", "runs", "analysis"}, path
+
+
+def test_every_package_says_what_lives_there():
+    for path in PACKAGE.rglob("__init__.py"):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+PARALLEL = {"cli", "engines"}
+"""Packages whose modules have the names of what they belong to: a verb's function, a model's description."""
+
+
+def test_no_two_modules_share_a_name():
+    """Outside parallel packages; a package may have a module of its own name."""
+    homes = defaultdict(set)
+    for path in modules():
+        module = path.parent if path.name == "__init__.py" else path
+        if not PARALLEL & set(module.relative_to(PACKAGE).parts):
+            homes[module.stem].add(str(module.relative_to(PACKAGE).parent / module.stem))
+    assert not {name: sorted(found) for name, found in homes.items() if not nested(found)}
+
+
+def nested(homes) -> bool:
+    shortest = min(homes, key=len)
+    return all(home.startswith(shortest) for home in homes)
 
 
 def loaded_by(code: str) -> set[str]:
@@ -173,7 +181,10 @@ def test_functions_are_short():
 def test_models_load_nothing_that_lexical_metrics_need():
     """They run where nothing but torch and what belongs to it is installed."""
     pytest.importorskip("torch")
-    code = "from dialoscope.backends import _torch_lm, _torch_encoder, encoder, classifier, http, vectors"
+    code = (
+        "from dialoscope.models import encoder, classifier, http_language_model, vectors; "
+        "from dialoscope.models.engines import language_model, encoder"
+    )
     assert not loaded_by(code) & {"rapidfuzz", "nltk", "regex", "pyarrow", "scipy", "spacy"}
 
 

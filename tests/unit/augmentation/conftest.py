@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import pytest
 
-from dialoscope.assets import locate
-from dialoscope.backends.base import Word
-from dialoscope.errors import AssetError
+from dialoscope.core.errors import AssetError
+from dialoscope.models.protocols import Word
+from dialoscope.models.registry import locate
 
 
 @dataclass(frozen=True)

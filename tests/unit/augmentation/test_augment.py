@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.augmentation import Generator, Substitution, augmented
-from dialoscope.augmentation.nearness import nearness
-from dialoscope.backends.base import Pair
-from dialoscope.backends.fake import FakeEncoder, FakeLanguageModel
+from dialoscope.augmentation import augmented
+from dialoscope.augmentation.generator import Generator
+from dialoscope.augmentation.similarity import nearness
+from dialoscope.augmentation.substitution import Substitution
+from dialoscope.core.errors import DataError, DialoscopeError
 from dialoscope.data.contexts import read_contexts
-from dialoscope.errors import DataError, DialoscopeError
+from dialoscope.models.fakes import FakeEncoder, FakeLanguageModel
+from dialoscope.models.protocols import Pair
 from tests.unit.augmentation.conftest import ListLexicon, NotedTagger
 
 LEXICON = ListLexicon(

@@ -2,11 +2,11 @@
 
 import pytest
 
+from dialoscope.augmentation.function_words import KEPT
 from dialoscope.augmentation.slots import slots
 from dialoscope.augmentation.synonyms import same_word, synonyms
-from dialoscope.augmentation.words import KEPT
-from dialoscope.backends.tagger import SpacyTagger
-from dialoscope.backends.wordnet import WordNet
+from dialoscope.models.tagger import SpacyTagger
+from dialoscope.models.wordnet import WordNet
 from tests.unit.augmentation.conftest import ListLexicon, NotedTagger
 
 LEXICON = ListLexicon(

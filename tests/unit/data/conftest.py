@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dialoscope.data import ReadLog, read
-from dialoscope.errors import DataError
+from dialoscope.core.errors import DataError
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
 
 
 @pytest.fixture

@@ -2,8 +2,11 @@
 
 import pytest
 
-from dialoscope.data import Lint, ReadLog, Replies, Row, lint, read
-from dialoscope.records import Example, Rating
+from dialoscope.core.records import Example, Rating
+from dialoscope.data.layout import Row
+from dialoscope.data.lint import Lint, lint
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import Replies, read
 
 
 def warned(rows, log=None, **settings) -> list[str]:

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dialoscope.data import ReadLog, read
-from dialoscope.errors import DataError
-from dialoscope.records import Example
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dialoscope import read_contexts, read_ratings
+from dialoscope.core.errors import DataError
 from dialoscope.data import arrow, dialogues, lines, problems
-from dialoscope.errors import DataError
 
 
 def as_parquet(rows: int) -> bytes:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dialoscope.data import Lint, ReadLog, read
+from dialoscope.data.lint import Lint
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
 
 pytestmark = pytest.mark.corpora
 

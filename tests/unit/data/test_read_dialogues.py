@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialoscope.records import Example
+from dialoscope.core.records import Example
 
 TURNS = [{"speaker": "user", "text": "hi"}, {"speaker": "Bot", "text": "hello", "references": ["hey"]}]
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialoscope.data import ReadLog, read
-from dialoscope.records import Example, Rating
+from dialoscope.core.records import Example, Rating
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
 
 RECORDS = [
     {

@@ -3,8 +3,11 @@
 import pytest
 
 import dialoscope as ds
-from dialoscope.data import ReadLog, Replies, Row, canonical, read
-from dialoscope.records import Example, Rating
+from dialoscope.core.records import Example, Rating
+from dialoscope.data.canonical import canonical
+from dialoscope.data.layout import Row
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import Replies, read
 
 GROUP = {"id": "q1", "queries": ["tea?", "some tea?"], "responses": ["yes", "please"]}
 

@@ -4,8 +4,9 @@ import gzip
 
 import pytest
 
-from dialoscope.data import ReadLog, read
-from dialoscope.records import Example, Rating
+from dialoscope.core.records import Example, Rating
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
 
 
 @pytest.fixture

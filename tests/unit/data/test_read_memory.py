@@ -6,9 +6,12 @@ import pandas as pd
 import pytest
 
 import dialoscope as ds
-from dialoscope.data import ReadLog, Replies, Row, canonical
-from dialoscope.errors import DataError
-from dialoscope.records import Example, Rating
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example, Rating
+from dialoscope.data.canonical import canonical
+from dialoscope.data.layout import Row
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import Replies
 
 
 def test_examples_come_out_as_they_went_in_with_their_ratings():

@@ -10,13 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dialoscope.data import Problem, ReadLog, lint, read
+from dialoscope.core.errors import DataError
+from dialoscope.core.records import Example
 from dialoscope.data.contexts import read_contexts
+from dialoscope.data.lint import lint
+from dialoscope.data.problems import Problem, ReadLog
 from dialoscope.data.rating_files import read_ratings
+from dialoscope.data.replies import read
 from dialoscope.data.score_files import read_scores
-from dialoscope.errors import DataError
-from dialoscope.records import Example
-from dialoscope.results import Result
+from dialoscope.runs.result import Result
 
 GOOD = {"id": "good", "response": "fine"}
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from dialoscope.data import ReadLog, Row, read
-from dialoscope.records import Example, Rating
+from dialoscope.core.records import Example, Rating
+from dialoscope.data.layout import Row
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import read
 
 
 def test_a_full_row_becomes_an_example_with_its_ratings(write, rows):

@@ -7,10 +7,10 @@ import time
 import pytest
 
 import dialoscope as ds
-from dialoscope.errors import BackendError
-from dialoscope.signature import signature
-from dialoscope.systems.base import NoAnswer, Question
+from dialoscope.core.errors import BackendError
+from dialoscope.core.signature import signature
 from dialoscope.systems.command import _Process
+from dialoscope.systems.protocol import NoAnswer, Question
 
 
 def asked(system, *texts):

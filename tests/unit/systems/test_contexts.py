@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import dialoscope as ds
+from dialoscope.core.errors import DataError
 from dialoscope.data.contexts import ContextRow
-from dialoscope.errors import DataError
 
 
 def test_a_context_is_read_with_all_else_but_what_another_system_said(rows):

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 import dialoscope as ds
-from dialoscope.errors import BackendError
-from dialoscope.signature import signature
-from dialoscope.systems.base import NoAnswer, Question
+from dialoscope.core.errors import BackendError
+from dialoscope.core.signature import signature
+from dialoscope.systems.protocol import NoAnswer, Question
 
 CODE = """
 import sibling

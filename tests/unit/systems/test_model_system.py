@@ -8,12 +8,12 @@ import torch
 import transformers
 
 import dialoscope as ds
-from dialoscope.backends.base import Generation
-from dialoscope.backends.language_model import TransformerLanguageModel
-from dialoscope.errors import BackendError, MissingExtra
+from dialoscope.core.errors import BackendError, MissingExtra
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import Generation
 from dialoscope.systems import model as module
 from dialoscope.systems.model import prompt
-from tests.unit.backends.tiny import (
+from tests.unit.models.tiny import (
     SENTENCES,
     save_model,
     save_quietly,

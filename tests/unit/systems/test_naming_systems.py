@@ -3,8 +3,8 @@
 import pytest
 
 import dialoscope as ds
-from dialoscope.errors import BackendError
-from dialoscope.signature import signature
+from dialoscope.core.errors import BackendError
+from dialoscope.core.signature import signature
 
 
 @pytest.mark.parametrize(

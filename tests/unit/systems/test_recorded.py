@@ -3,8 +3,8 @@
 import pytest
 
 import dialoscope as ds
-from dialoscope.errors import BackendError
-from dialoscope.systems.base import NoAnswer, Question
+from dialoscope.core.errors import BackendError
+from dialoscope.systems.protocol import NoAnswer, Question
 
 NONE = NoAnswer("no reply to this is recorded")
 

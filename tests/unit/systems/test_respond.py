@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import dialoscope as ds
-from dialoscope.errors import BackendError, RunError
-from dialoscope.systems import asking
-from dialoscope.systems.base import NoAnswer
+from dialoscope.core.errors import BackendError, RunError
+from dialoscope.systems import dispatch as asking
 from dialoscope.systems.journal import Journal, Progress, opened, read_journal
+from dialoscope.systems.protocol import NoAnswer
 
 
 class Bot:

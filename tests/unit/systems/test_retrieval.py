@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.errors import BackendError
-from dialoscope.systems.nearest import Nearest, ranked, words
+from dialoscope.core.errors import BackendError
+from dialoscope.text.nearest import Nearest, ranked, words
 
 PAIRS = [
     ("where is the station", "round the corner"),
@@ -133,8 +133,8 @@ def test_of_equally_near_ones_the_first_comes_first():
 @pytest.mark.assets
 @pytest.mark.parametrize("name", ["chitchat", "movie-dialogues"])
 def test_the_assets_are_corpora(name):
-    from dialoscope.assets import locate
-    from dialoscope.errors import AssetError
+    from dialoscope.core.errors import AssetError
+    from dialoscope.models.registry import locate
 
     try:
         locate(name)

@@ -1,0 +1,240 @@
+"""Do metrics agree with each other: correlations, clusters, how stable they are, and what length explains."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from dialoscope.analysis.agreement.advice import Evidence, advice
+from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, missing, notes_on
+from dialoscope.analysis.agreement.agreement_report import About, Agreement, LeftOut, Settings
+from dialoscope.analysis.agreement.clustered import View
+from dialoscope.analysis.agreement.coefficient_matrix import Matrix
+from dialoscope.analysis.agreement.inputs import (
+    LENGTH,
+    Given,
+    People,
+    comparable,
+    curves,
+    known_elsewhere,
+    to_hold,
+)
+from dialoscope.analysis.coefficients import measure
+from dialoscope.analysis.estimate import UNKNOWN, Estimate
+from dialoscope.analysis.halves import Clusters, in_halves, narrowed
+from dialoscope.analysis.metric_columns import columns, of_systems_alone
+from dialoscope.analysis.trust.known import FITTED, fitted_here
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.records import Rating, Score
+from dialoscope.core.safe_text import printable
+from dialoscope.runs.rating_columns import Ratings
+from dialoscope.runs.resampling import Draws, halves_interval
+from dialoscope.runs.result import CONFIDENCE, DRAWS, Result, check_halves
+from dialoscope.runs.score_columns import Scores
+
+COEFFICIENTS = ("pearson", "spearman")
+"""Those of which a column can be held constant."""
+CUT = 0.5
+"""Clusters are merged while their metrics agree by r = 0.5 on average, half way from nothing to all."""
+MOST_NUMBERS = 50_000_000
+"""In the coefficients of all draws: 400 MB, of which a few copies are made."""
+ELSEWHERE = "Spearman's ρ over other corpora, for no ratings tell these replies apart"
+
+
+def agree(
+    result: Result,
+    *,
+    ratings: Ratings | Iterable[Rating] | None = None,
+    scores: Scores | Iterable[Score] | None = None,
+    aspect: str | None = None,
+    system: str | None = None,
+    coefficient: str = "pearson",
+    length: str | None = LENGTH,
+    cut: float = CUT,
+    draws: int = DRAWS,
+    confidence: float = CONFIDENCE,
+    seed: int | None = None,
+) -> Agreement:
+    """Which metrics of a run go together on the same replies, and which of them to use.
+
+    Args:
+        result: A run.
+        ratings: What people said of its replies, in place of the ratings in the run.
+        scores: What other people's metrics gave them, judged beside the run's own.
+        aspect: The rated aspect that advice goes by; else overall, or coherence, which stands for it, or all.
+        system: Whose replies to look at; else everybody's, so that differences of systems count too.
+        coefficient: pearson or spearman.
+        length: The metric that is held constant to see what length explains; None for none.
+        cut: The distance 1 - r up to which clusters are merged.
+        draws: Number of random halves of the contexts.
+        confidence: How much an interval should hold.
+        seed: Of the halves; that of the run where none is given.
+    """
+    Result.check(result)
+    check_halves(confidence, draws)
+    _check(coefficient, cut)
+    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    others = None if scores is None else Scores.of(result.replies, scores)
+    rows = np.arange(len(result.replies)) if system is None else result.rows(system)
+    found = (replace(column, values=column.values[rows]) for column in columns(result, others))
+    kept, left_out = comparable(found, of_systems_alone(result))
+    people = People.of(said, aspect, rows, len(result.replies))
+    items = result.replies.item[rows]
+    settings = Settings(
+        coefficient=coefficient,
+        cut=cut,
+        draws=draws,
+        confidence=confidence,
+        seed=result.provenance.seed if seed is None else seed,
+        system=system or "",
+        replies=len(rows),
+        contexts=len(np.unique(items)),
+        length=to_hold(length, kept, left_out),
+        aspect=people.aspect,
+    )
+    notes = (*said.notes, *(others.notes if others else ()))
+    given = Given(kept, items, people, known_elsewhere(result), fitted_here(result))
+    return _agreement(given, settings, left_out, notes)
+
+
+def _agreement(
+    given: Given, settings: Settings, left_out: Sequence[LeftOut], notes: Sequence[str]
+) -> Agreement:
+    kept, people = given.columns, given.people
+    names = tuple(column.name for column in kept)
+    signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
+    rated = [people.values] if people.aspect else []
+    curved = curves(kept[names.index(settings.length)].values) if settings.length else []
+    judged = [*(column.values for column in kept), *rated]
+    every = _matrix([*judged, *curved], given.items, settings)
+    held = range(len(judged), len(judged) + len(curved))
+    whole = every.take(range(len(judged)))
+    plain = View.of(names, signs, every.take(range(len(kept))), settings.cut)
+    rest = _without(every.without(*held), plain, settings.cut) if held else None
+    lengths = _lengths(given, curved[0], settings) if curved else [UNKNOWN] * len(kept)
+    metrics = tuple(_about(i, given, whole, lengths[i]) for i in range(len(kept)))
+    evidence = _evidence(metrics, plain, rest, whole, settings)
+    return Agreement(
+        settings,
+        metrics,
+        plain,
+        rest,
+        tuple(left_out),
+        advice(evidence),
+        (*notes_on(settings, plain, rest), *missing(left_out), *people.notes, *notes),
+    )
+
+
+def _check(coefficient: str, cut: float) -> None:
+    if coefficient not in COEFFICIENTS:
+        raise DialoscopeError(
+            f"The coefficient is '{printable(coefficient)}'; it must be one of: {', '.join(COEFFICIENTS)}."
+        )
+    if not 0 <= cut <= 2:
+        raise DialoscopeError(f"The cut is {cut:g}; it must be a distance 1 - r, from 0 to 2.")
+
+
+def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
+    """Every column with every other, and again in each half of the contexts."""
+    most = MOST_NUMBERS // len(some) ** 2
+    if settings.draws > most:
+        raise DialoscopeError(
+            f"{settings.draws} halves of {len(some)} columns are more than memory should hold; "
+            f"ask for {most} or fewer."
+        )
+    values = np.stack(some, axis=1)
+    clusters = Clusters.of(items, settings.seed)
+    again = np.full((1, len(some), len(some)), np.nan)
+    if clusters.count > 1:
+        again = in_halves(
+            settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed)
+        )
+    r = np.eye(len(some))
+    for i, j in combinations(range(len(some)), 2):
+        r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
+    known = (~np.isnan(values)).astype(np.int64)
+    return Matrix(r, again, known.T @ known, settings.confidence, clusters.count)
+
+
+def _without(rest: Matrix, plain: View, cut: float) -> View | None:
+    """What remains of the metrics when length is held constant; nothing where fewer than two remain."""
+    many = len(plain.names)
+    left = [i for i in range(many) if np.isfinite(rest.r[i, :many]).sum() > 1]
+    names = tuple(plain.names[i] for i in left)
+    return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
+
+
+def _lengths(given: Given, length: Floats, settings: Settings) -> list[Estimate]:
+    """Spearman's coefficient of each metric with length, for which any curve that rises or falls will do."""
+    clusters = Clusters.of(given.items, settings.seed)
+    columns = np.stack([column.values for column in given.columns], axis=1)
+    draws = Draws(settings.draws, settings.seed)
+    halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
+    values = [measure("spearman", column, length).value for column in columns.T]
+    near = narrowed("spearman", halves, np.array(values), clusters.count)
+    ends = halves_interval(near, settings.confidence)
+    return [
+        Estimate(value, float(low), float(high)) for value, (low, high) in zip(values, ends.T, strict=True)
+    ]
+
+
+def _about(i: int, given: Given, whole: Matrix, length: Estimate) -> About:
+    column = given.columns[i]
+    known = column.values[~np.isnan(column.values)]
+    return About(
+        metric=column.name,
+        signature=column.signature,
+        higher_is_better=column.higher_is_better,
+        replies=len(known),
+        alike=float(np.unique(known, return_counts=True)[1].max() / len(known)),
+        length=length,
+        people=whole.estimate(i, len(given.columns)) if given.people.aspect else UNKNOWN,
+        elsewhere=given.elsewhere.get(column.name, UNKNOWN),
+        how=FITTED if column.name in given.fitted else "",
+    )
+
+
+def _evidence(
+    metrics: Sequence[About], plain: View, rest: View | None, whole: Matrix, settings: Settings
+) -> Evidence:
+    rated = bool(settings.aspect)
+    signs = np.append(plain.signs, 1.0) if rated else plain.signs
+    trust = [one.people if rated else one.elsewhere for one in metrics]
+    basis = f"{IN_WORDS[settings.coefficient]} with {settings.aspect}" if rated else ELSEWHERE
+    judging = tuple(one.higher_is_better is not None or not one.signature for one in metrics)
+    if not any(judges and not math.isnan(one.value) for judges, one in zip(judging, trust, strict=True)):
+        basis = ""
+    return Evidence(
+        names=plain.names,
+        matrix=whole.turned(signs),
+        clusters=plain.clusters,
+        groups=plain.groups,
+        cut=settings.cut,
+        judging=judging,
+        trust=tuple(_turned(*each) for each in zip(trust, plain.signs.tolist(), strict=True)),
+        basis=basis,
+        rated=rated,
+        length=settings.length,
+        lengths=tuple(one.length for one in metrics),
+        without_length=tuple(_within(rest, one.metrics) for one in plain.groups),
+        alike=tuple(one.alike for one in metrics),
+        fitted=frozenset(i for i, one in enumerate(metrics) if one.how and rated),
+    )
+
+
+def _turned(of: Estimate, sign: float) -> Estimate:
+    """How a metric follows people, turned over where lower is better."""
+    low, high = sorted([of.low * sign, of.high * sign])
+    return of._replace(value=of.value * sign, low=low, high=high)
+
+
+def _within(view: View | None, metrics: Sequence[str]) -> float:
+    """The mean r of some metrics in a view, as far as it has them."""
+    places = [view.names.index(name) for name in metrics if name in view.names] if view is not None else []
+    if view is None or len(places) < 2:
+        return math.nan
+    values = [1 - view.distances[i, j] for i, j in combinations(places, 2)]
+    return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan

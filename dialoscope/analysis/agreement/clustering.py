@@ -1,0 +1,119 @@
+"""Which columns go together: average linkage of distances 1 - r, and how often a cluster is found again."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats, Ints
+
+Cluster = frozenset[int]
+"""Places of columns."""
+
+DIGITS = 12
+"""Distances are rounded to so many, lest the order in which replies were added up decide between ties."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """What was merged with what, the nearest first."""
+
+    linkage: Floats
+    """As scipy has it: (columns - 1, 4) of the two that are merged, their distance, and how many it holds."""
+
+    @classmethod
+    def of(cls, distances: Floats, *, ordered: bool = True) -> "Tree":
+        """By average linkage; the leaves in the order in which neighbours are nearest, if it matters."""
+        from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
+        from scipy.spatial.distance import squareform
+
+        flat = squareform((distances + distances.T) / 2, checks=False)
+        merged = linkage(flat, "average") if len(flat) else np.empty((0, 4))
+        return cls(optimal_leaf_ordering(merged, flat) if len(flat) and ordered else merged)
+
+    @property
+    def columns(self) -> int:
+        """How many leaves it has."""
+        return len(self.linkage) + 1
+
+    @cached_property
+    def order(self) -> Ints:
+        """The leaves from top to bottom."""
+        from scipy.cluster.hierarchy import leaves_list
+
+        return leaves_list(self.linkage).astype(np.int64) if len(self.linkage) else np.zeros(1, np.int64)
+
+    @cached_property
+    def nodes(self) -> tuple[Cluster, ...]:
+        """What each leaf, and then each merge, holds."""
+        held = [frozenset([leaf]) for leaf in range(self.columns)]
+        for left, right in self.linkage[:, :2].astype(int):
+            held.append(held[left] | held[right])
+        return tuple(held)
+
+    @property
+    def merges(self) -> "Iterator[Merge]":
+        """The merges, the nearest first."""
+        for (left, right, distance, _), held in zip(self.linkage, self.nodes[self.columns :], strict=True):
+            yield Merge(self.nodes[int(left)], self.nodes[int(right)], float(distance), held)
+
+    def clusters(self, cut: float) -> tuple[Cluster, ...]:
+        """Whatever was merged at no more than this distance, in the order of the leaves."""
+        found = {leaf: node for node in self._up_to(cut) for leaf in node}
+        return tuple(dict.fromkeys(found[leaf] for leaf in self.order.tolist()))
+
+    def _up_to(self, cut: float) -> Iterator[Cluster]:
+        """Leaves, then ever larger clusters: the last that holds a leaf is its cluster."""
+        yield from self.nodes[: self.columns]
+        yield from (merge.held for merge in self.merges if merge.distance <= cut)
+
+
+class Merge(NamedTuple):
+    """Two clusters become one."""
+
+    left: Cluster
+    right: Cluster
+    distance: float
+    held: Cluster
+    """Both together."""
+
+
+class Stability(NamedTuple):
+    """How well a cluster stands the draws."""
+
+    jaccard: float
+    """Mean over the draws of the share that it has in common with the cluster there that is most like it."""
+    exact: float
+    """The share of the draws that have just this cluster."""
+
+
+def distances(r: Floats) -> Floats:
+    """1 - r; where r is undefined nothing speaks for agreement, and the distance is that of r = 0."""
+    apart = np.round(1 - np.where(np.isnan(r), 0.0, r), DIGITS)
+    places = np.arange(apart.shape[-1])
+    apart[..., places, places] = 0.0
+    return apart
+
+
+def stabilities(clusters: Sequence[Cluster], drawn: Sequence[Sequence[Cluster]]) -> list[Stability]:
+    """Of each cluster, from the clusters of every draw."""
+    return [_stability(one, drawn) for one in clusters]
+
+
+def support(tree: Tree, drawn: Sequence[Tree]) -> list[float]:
+    """Of each merge: the share of the draws whose trees have a branch with just the same leaves."""
+    branches = [set(one.nodes) for one in drawn]
+    return [_mean([merge.held in one for one in branches]) for merge in tree.merges]
+
+
+def _stability(one: Cluster, drawn: Sequence[Sequence[Cluster]]) -> Stability:
+    likeness = [max(len(one & other) / len(one | other) for other in clusters) for clusters in drawn]
+    return Stability(_mean(likeness), _mean([alike == 1 for alike in likeness]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    """NaN where nothing could be drawn."""
+    return sum(values) / len(values) if values else math.nan

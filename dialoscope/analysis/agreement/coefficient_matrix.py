@@ -1,0 +1,89 @@
+"""Coefficients of columns with each other, with the same in random halves of the contexts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dialoscope.analysis.estimate import UNKNOWN, Estimate
+from dialoscope.analysis.halves import narrowed
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.runs.resampling import halves_interval
+
+_NOTHING_LEFT = 1e-9
+"""A column that shares all but this of its variance with what is held constant is the same thing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Every column with every other."""
+
+    r: Floats
+    """(columns, columns)"""
+    drawn: Floats
+    """In random halves, (halves, columns, columns); a single one of NaN where there is one context."""
+    n: Ints
+    """How many replies have both: (columns, columns)."""
+    confidence: float
+    contexts: int
+    """What there are halves of: contexts, or blocks of them."""
+
+    def estimate(self, i: int, j: int) -> Estimate:
+        """How two columns go together."""
+        return self.mean([(i, j)])
+
+    def mean(self, pairs: Sequence[tuple[int, int]]) -> Estimate:
+        """How pairs of columns go together on the whole; pairs without a coefficient do not count."""
+        rows, columns = ([pair[side] for pair in pairs] for side in (0, 1))
+        values = self.r[rows, columns]
+        known = ~np.isnan(values)
+        if not known.any():
+            return UNKNOWN
+        drawn = self.drawn[:, rows, columns][:, known]
+        counted = ~np.isnan(drawn)  # a pair that is undefined in a draw is missing from that draw alone
+        means = np.where(counted, drawn, 0).sum(axis=1) / np.where(
+            counted.any(axis=1), counted.sum(axis=1), np.nan
+        )
+        value = values[known].mean()
+        low, high = self.interval(means, value)
+        return Estimate(float(value), float(low), float(high))
+
+    def interval(self, drawn: Floats, values: Floats) -> Floats:
+        """The ends of the interval of coefficients, from those in halves."""
+        near = np.where(drawn == values, drawn, narrowed("pearson", drawn, values, self.contexts))
+        return halves_interval(near, self.confidence, flat=True)
+
+    def take(self, places: Sequence[int]) -> "Matrix":
+        """Of some of the columns."""
+        chosen = np.ix_(places, places)
+        drawn = self.drawn[:, chosen[0], chosen[1]]
+        return replace(self, r=self.r[chosen], drawn=drawn, n=self.n[chosen])
+
+    def turned(self, signs: Floats) -> "Matrix":
+        """With the columns of sign -1 turned over."""
+        both = signs[:, None] * signs
+        return replace(self, r=self.r * both, drawn=self.drawn * both)
+
+    def without(self, *places: int) -> "Matrix":
+        """With some columns held constant; NaN for these columns and their like."""
+        return replace(self, r=partial(self.r, places), drawn=partial(self.drawn, places))
+
+
+def partial(r: Floats, of: Sequence[int]) -> Floats:
+    """Correlations when some columns are held constant, from a matrix of them or a stack of matrices."""
+    shared = _shared(r, of)
+    rest = 1 - np.diagonal(shared, axis1=-2, axis2=-1)
+    rest = np.sqrt(np.where(rest > _NOTHING_LEFT, rest, np.nan))
+    found = (r - shared) / (rest[..., :, None] * rest[..., None, :])
+    return np.clip(found, -1, 1)  # columns with different gaps need not fit together
+
+
+def _shared(r: Floats, of: Sequence[int]) -> Floats:
+    """What columns have in common by way of some of them, in units of their standard deviations."""
+    of = list(of)
+    within, across = r[..., of, :][..., of], r[..., of]
+    flat = np.isnan(np.diagonal(within, axis1=-2, axis2=-1))  # such a column explains nothing
+    inverse = np.linalg.pinv(np.nan_to_num(within), rcond=_NOTHING_LEFT, hermitian=True)
+    across = np.where(flat[..., None, :], 0.0, across)
+    found: Floats = across @ inverse @ np.swapaxes(across, -1, -2)
+    return found

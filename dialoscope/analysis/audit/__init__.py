@@ -1,0 +1,1 @@
+"""Does a metric notice when replies get worse?"""

@@ -1,0 +1,178 @@
+"""The audit: perturb real replies, score them all in one run, and look at how each metric moves."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialoscope.analysis.audit.audit_report import Audit
+from dialoscope.analysis.audit.curve import SURE, Curve, Point
+from dialoscope.core.records import Example
+from dialoscope.data.layout import Row
+from dialoscope.data.lint import Lint, lint
+from dialoscope.data.perturb.perturbations import PERTURBATIONS
+from dialoscope.data.perturb.perturbed import Perturbed
+from dialoscope.data.perturb.plan import RATIOS, REAL, Plan
+from dialoscope.data.perturb.real_replies import RealReplies
+from dialoscope.data.problems import ReadLog
+from dialoscope.data.replies import Replies, RowSource
+from dialoscope.metrics import Metric, suite
+from dialoscope.metrics import metrics as read_metrics
+from dialoscope.models.registry import licences
+from dialoscope.runs.evaluate import evaluate
+from dialoscope.runs.needs import Needs
+from dialoscope.runs.result import Result
+
+ROUNDING = 1e-6
+"""How far apart two values of one run may be though nothing differs: less than from one run to another."""
+
+
+def audit(
+    replies: RowSource | Iterable[Example],
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None = None,
+    *,
+    perturbations: Sequence[str] = tuple(PERTURBATIONS),
+    ratios: Sequence[float] = RATIOS,
+    against: str | None = None,
+    on: Executor | None = None,
+    lacking: str | None = None,
+    real: str | Path | None = None,
+    licence: str | None = None,
+    seed: int = 0,
+    confidence: float = 0.95,
+    draws: int = 1000,
+    progress: Callable[[int], None] | None = None,
+) -> Audit:
+    """Perturb real replies at rising ratios and see whether metrics get worse.
+
+    Args:
+        replies: What `read` returned, or examples. Their first references are the real replies, or, where
+            there are no references, the responses.
+        metrics: Metrics, or their names; the lexical suite if none are named.
+        perturbations: `noise`, `swap`, `shuffle`, `generic`.
+        ratios: The shares of the replies to perturb, rising, between 0 and 1.
+        against: What a reply is compared with: `others`, its other references, or `itself` unperturbed.
+            Without a choice, `others` where every reply has some.
+        on: Where to work; here if nothing is given.
+        lacking: As for `evaluate`.
+        real: As for `evaluate`.
+        licence: As for `evaluate`.
+        seed: For what is perturbed and how, and for the resampling behind intervals and tests.
+        confidence: How much an interval should hold.
+        draws: How often to resample.
+        progress: Told how many bytes more have been read.
+    """
+    plan = Plan(perturbations, ratios, seed, against)
+    named = _named(metrics, licences.read_choice(licence))
+    log = ReadLog(on_bytes=progress)
+    source = replies if isinstance(replies, RowSource) else Replies.of(replies)
+    made = Perturbed.of(source, plan, log)
+    if lacking == "stop" or (lacking is None and metrics is not None):
+        _refuse_lacks(named, made.real)
+    base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
+    scored = evaluate(
+        made, metrics, on=on, lacking=lacking, real=real, fit_on=base, licence=licence, seed=seed
+    )
+    warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
+    provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
+    result = replace(scored, provenance=provenance)
+    about = f"{len(made.real.replies)} real replies: {made.real.told}."
+    return Audit(result, tuple(_curves(made, result, Chance(confidence, draws))), about)
+
+
+class Chance(NamedTuple):
+    """How intervals and tests are made."""
+
+    confidence: float
+    draws: int
+
+
+def _named(
+    metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None, licence: str | None
+) -> list[Metric[Any]]:
+    """The metrics themselves, so that it is told before anything is read where there is no such one."""
+    given = suite("lexical") if metrics is None else metrics
+    every = [given] if isinstance(given, (str, Metric)) else given
+    return [
+        one
+        for each in every
+        for one in (read_metrics(each, licence=licence) if isinstance(each, str) else [each])
+    ]
+
+
+def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
+    """Say what replies lack by how many of the data do, not of all their copies."""
+    needs = Needs([one for one in metrics if isinstance(one, Metric)], "stop")
+    needs.check(
+        [Example(one.id, REAL, one.text, one.context, one.references, one.group) for one in real.replies]
+    )
+    needs.raise_lacks()
+
+
+def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
+    table = result.table(confidence=by.confidence, draws=by.draws)
+    changed = {
+        (name, ratio): made.changed(name, ratio)
+        for name, ratio in product(made.plan.perturbations, made.plan.ratios)
+    }
+    for one, perturbation in product(result.metrics, made.plan.perturbations):
+        cells = {
+            ratio: table.cell(made.plan.system(perturbation, ratio), result.label(one))
+            for ratio in made.plan.ratios
+        }
+        yield Curve(
+            metric=result.label(one),
+            perturbation=perturbation,
+            points=tuple(
+                Point(ratio, cell.value, cell.low, cell.high, changed[perturbation, ratio], cell.undefined)
+                for ratio, cell in cells.items()
+            ),
+            higher_is_better=one.higher_is_better,
+            tolerance=min(one.tolerance, ROUNDING),
+            p=_p(made, result, one, perturbation, by.draws),
+            signature=one.signature,
+        )
+
+
+def _p(made: Perturbed, result: Result, one: Metric[Any], perturbation: str, draws: int) -> float:
+    """Of the last ratio against the first; unknown where nothing is expected, or a test could not tell."""
+    if one.higher_is_better is None or _too_few(result):
+        return math.nan
+    last, first = (made.plan.system(perturbation, made.plan.ratios[place]) for place in (-1, 0))
+    return result.significance(one, last, first, draws)
+
+
+def _too_few(result: Result) -> bool:
+    """Whether no paired test of so few contexts can be sure: at best its p is 2 in 2 ** contexts."""
+    return 2.0 ** (1 - len(np.unique(result.replies.item))) >= SURE
+
+
+def _kept(scored: Result, made: Perturbed) -> list[str]:
+    """What scoring warned of, save what is odd about replies that were made odd on purpose."""
+    on_purpose = lint(made)
+    return [text for text in scored.provenance.warnings if text not in on_purpose]
+
+
+def _odd(real: RealReplies, log: ReadLog) -> list[str]:
+    """What is odd about the real replies and the files they were read from."""
+    seen = Lint()
+    for reply in real.replies:
+        seen.add(Row(Example(reply.id, REAL, reply.text)))
+    return seen.warnings(log)
+
+
+def _warnings(made: Perturbed, result: Result) -> Iterator[str]:
+    count = len(made.real.replies)
+    if made.real.without:
+        yield f"{made.real.without} replies have no reference where others have; they were left out."
+    for name in made.plan.perturbations:
+        same = count - made.changed(name, 1)
+        if same:
+            yield f"{name} cannot change {same} of {count} replies."
+    if _too_few(result):
+        yield "There are too few contexts to tell a change from chance; verdicts go by the values alone."

@@ -1,0 +1,142 @@
+"""What an audit found, in the forms people read and plot."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from dialoscope.analysis.audit.curve import SURE, Curve
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.render.document import Report
+from dialoscope.core.render.serialization import as_csv, as_json
+from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.data.perturb.plan import written
+from dialoscope.runs.result import Result
+from dialoscope.runs.table import aligned, marked_down, number
+
+_TOLD: Mapping[str, str] = MappingProxyType(
+    {
+        "sees": "sees",
+        "uneven": "uneven with",
+        "unsure": "unsure of",
+        "blind": "blind to",
+        "fooled": "fooled by",
+        "undefined": "undefined with",
+        "untested": "untested by",
+    }
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(Report):
+    """A curve for each metric and perturbation, and the run they were made from."""
+
+    result: Result
+    curves: tuple[Curve, ...]
+    """Metric by metric, each with the perturbations in the same order."""
+    about: str
+    """What a reader must know of the real replies."""
+
+    def curve(self, metric: str, perturbation: str) -> Curve:
+        """What becomes of a metric under a perturbation."""
+        for one in self.curves:
+            names = one.metric, str(self.result.named(one.metric))
+            if metric in names and perturbation == one.perturbation:
+                return one
+        known = dict.fromkeys(name for one in self.curves for name in (one.metric, one.perturbation))
+        raise DialoscopeError(f"The audit has no {metric} under {perturbation}; it has: {', '.join(known)}.")
+
+    def text(self) -> str:
+        """For a terminal or a mail: the table, a line for each metric, and how to read them."""
+        return "\n".join([aligned(self.grid()), "", *self.summary(), "", *self.notes()])
+
+    def markdown(self) -> str:
+        """For a README or an issue."""
+        lines = listed_in_markdown((*self.summary(), *self.notes()))
+        return "\n".join([marked_down(self.grid()), "", *lines])
+
+    def csv(self) -> str:
+        """One line for each metric, perturbation and ratio: what a plot is made from."""
+        rows = self.rows()
+        return as_csv(rows, list(rows[0]))
+
+    def json(self) -> str:
+        """The same as a list of objects, undefined as null."""
+        return as_json(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each metric, perturbation and ratio, with what is said of the whole curve."""
+        return [
+            {
+                "metric": one.metric,
+                "perturbation": one.perturbation,
+                **point._asdict(),
+                "higher_is_better": one.higher_is_better,
+                "shape": one.shape,
+                "worse": one.worse,
+                "spearman": one.spearman,
+                "change": one.change,
+                "p": one.p,
+                "verdict": one.verdict,
+                "signature": one.signature,
+            }
+            for one in self.curves
+            for point in one.points
+        ]
+
+    def grid(self) -> list[list[str]]:
+        """Texts with a head row: a row for each curve, the values in the order of the ratios."""
+        ratios = [written(point.ratio) for point in self.curves[0].points]
+        head = ["metric", "perturbation", *ratios, "shape", "worse", "Spearman", "change", "verdict"]
+        return [head, *map(_row, self.curves)]
+
+    def summary(self) -> list[str]:
+        """What each metric sees and what not, a line each."""
+        metrics = dict.fromkeys(one.metric for one in self.curves)
+        return [printable(f"{name}: {'; '.join(self._told(name))}") for name in metrics]
+
+    def notes(self) -> list[str]:
+        """What a reader must know to read the table."""
+        return [
+            self.about,
+            "sees: worse at the end, never better on the way; uneven: worse at the end, better on the way; "
+            "fooled: better at the end; blind: flat; unsure: the ends differ by no more than chance "
+            f"(p ≥ {SURE:g}, paired test, not corrected for the number of tests).",
+            "worse: steps at which the value got worse; Spearman: of ratio and badness; "
+            "change: from the first value to the last.",
+        ]
+
+    def signatures(self) -> list[str]:
+        """How each number was made."""
+        return list(dict.fromkeys(printable(f"{one.metric}: {one.signature}") for one in self.curves))
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run behind the audit into a folder, all or nothing."""
+        return self.result.save(folder, overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        return f"<Audit: {len(self.result.metrics)} metrics, {len(self.curves)} curves>"
+
+    def _told(self, metric: str) -> Iterator[str]:
+        curves = [one for one in self.curves if one.metric == metric]
+        by_verdict = {
+            verdict: [one.perturbation for one in curves if one.verdict == verdict] for verdict in _TOLD
+        }
+        if len(by_verdict["undefined"]) == len(curves):
+            yield "undefined"
+            return
+        yield from (f"{_TOLD[verdict]} {', '.join(names)}" for verdict, names in by_verdict.items() if names)
+        shapes = [f"{one.shape} with {one.perturbation}" for one in curves if one.verdict == "–"]
+        if shapes:
+            yield f"neither end is better, so nothing is expected ({', '.join(shapes)})"
+
+
+def _row(one: Curve) -> list[str]:
+    worse = "–" if one.worse is None else f"{one.worse}/{len(one.steps)}"
+    spearman = "–" if math.isnan(one.spearman) else f"{one.spearman:.2f}"
+    change = "–" if math.isnan(one.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * one.change:+.0f} %")
+    values = [number(point.value) for point in one.points]
+    return [printable(one.metric), one.perturbation, *values, one.shape, worse, spearman, change, one.verdict]

@@ -1,0 +1,161 @@
+"""How two columns of numbers go together: five coefficients, each undefined where it says nothing.
+
+Signs are kept: a metric that points the wrong way has a negative coefficient.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats
+
+FEWEST = 3
+"""Two points always lie on a line."""
+NEARLY_ONE = 1 - 1e-6
+"""Fisher's z of 1 would be infinite."""
+
+
+class Coefficient(NamedTuple):
+    """What was found, from how many pairs; where it is undefined (NaN), why."""
+
+    value: float
+    n: int
+    why: str = ""
+
+
+class Wording(NamedTuple):
+    """What the two columns are called where a reason is told."""
+
+    first: str = "the first side is"
+    second: str = "the second side is"
+    both: str = "both sides are"
+    pairs: str = "of values"
+
+
+def measure(
+    name: str,
+    x: Floats,
+    y: Floats,
+    fewest: int = FEWEST,
+    words: Wording = Wording(),  # noqa: B008 - a constant
+) -> Coefficient:
+    """A coefficient by its name, of the places where both columns have a value."""
+    known = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[known], y[known]
+    n = len(x)
+    if n < fewest:
+        few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {fewest} are needed"
+        return Coefficient(math.nan, n, few)
+    value = FUNCTIONS[name](x, y)
+    if math.isnan(value):
+        same = [side for side, column in ((words.first, x), (words.second, y)) if _scale(column) == 0]
+        which = words.both if len(same) == 2 else "".join(same) or words.first
+        return Coefficient(math.nan, n, f"{which} the same everywhere")
+    return Coefficient(value, n)
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """How far the points lie on one line, from -1 to 1."""
+    spread = _scale(x) * _scale(y)
+    if spread == 0:
+        return math.nan
+    return float(np.clip(_centred(x) @ _centred(y) / spread, -1, 1))
+
+
+def spearman(x: Floats, y: Floats) -> float:
+    """Pearson's of the ranks, ties at the middle of theirs."""
+    return pearson(ranks(x), ranks(y)) if len(x) else math.nan
+
+
+def kendall(x: Floats, y: Floats) -> float:
+    """Tau-b: pairs in the same order less pairs in the other, of the pairs not tied on either side."""
+    untied = math.sqrt(untied_pairs(x)) * math.sqrt(untied_pairs(y))
+    return order_agreement(x, y) / untied if untied else math.nan
+
+
+def cosine(x: Floats, y: Floats) -> float:
+    """Of the columns as vectors, nothing subtracted."""
+    length = float(np.linalg.norm(x)) * float(np.linalg.norm(y))
+    return float(np.clip(x @ y / length, -1, 1)) if length else math.nan
+
+
+def accuracy(x: Floats, y: Floats) -> float:
+    """Of the pairs that the second column tells apart, how many the first orders alike; its ties are half."""
+    untied = untied_pairs(y)
+    return 0.5 + 0.5 * order_agreement(x, y) / untied if untied else math.nan
+
+
+FUNCTIONS: Mapping[str, Callable[[Floats, Floats], float]] = MappingProxyType(
+    {"pearson": pearson, "spearman": spearman, "kendall": kendall, "cosine": cosine, "accuracy": accuracy}
+)
+NAMES = tuple(FUNCTIONS)
+
+
+def middle(name: str) -> float:
+    """What a coefficient is where neither order of a pair is the commoner."""
+    return 0.5 if name == "accuracy" else 0.0
+
+
+def fisher(coefficients: Floats) -> Floats:
+    """Coefficients on a scale where their standard error does not depend on them."""
+    z: Floats = np.arctanh(np.clip(coefficients, -NEARLY_ONE, NEARLY_ONE))
+    return z
+
+
+def ranks(x: Floats) -> Floats:
+    """From 1 upwards, ties at the middle of theirs."""
+    _, kind, ties = np.unique(x, return_inverse=True, return_counts=True)
+    middles: Floats = np.cumsum(ties) - (ties - 1) / 2
+    return middles[kind]
+
+
+def levelled(values: Floats) -> Floats:
+    """Without the last digits, in which equal means differ that were added up in another order."""
+    size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    levelled: Floats = np.round(values / size, 12) * size
+    return levelled
+
+
+def order_agreement(x: Floats, y: Floats) -> float:
+    """Pairs in the same order on both sides, less the pairs in opposite orders."""
+    from scipy.stats import kendalltau
+
+    untied = math.sqrt(untied_pairs(x)) * math.sqrt(untied_pairs(y))
+    return float(np.round(kendalltau(x, y).statistic * untied)) if untied else 0.0
+
+
+def untied_pairs(x: Floats) -> int:
+    """How many pairs of different values there are."""
+    ties = np.unique(x, return_counts=True)[1]
+    return (len(x) * (len(x) - 1) - int((ties * (ties - 1)).sum())) // 2
+
+
+def _centred(x: Floats) -> Floats:
+    centred: Floats = x - x.mean()
+    return centred
+
+
+def _scale(x: Floats) -> float:
+    """The length of the column about its mean; 0 for one that is the same everywhere save for rounding."""
+    if not len(x):
+        return 0.0
+    length = float(np.linalg.norm(_centred(x)))
+    return length if length > 1e-13 * float(np.linalg.norm(x)) else 0.0
+
+
+def short(value: float, digits: int = 2) -> str:
+    """As tables of coefficients have them: .42, −.05, 1."""
+    if math.isnan(value):
+        return "–"
+    text = f"{abs(value):.{digits}f}"
+    sign = "−" if value < 0 and float(text) else ""
+    return sign + ("1" if float(text) == 1 else text.replace("0.", ".", 1))
+
+
+def bracketed(value: float, low: float, high: float, digits: int = 2) -> str:
+    """With its interval, where that is known: .42 [.35, .49]."""
+    ends = "" if math.isnan(low) else f" [{short(low, digits)}, {short(high, digits)}]"
+    return short(value, digits) + ends

@@ -1,0 +1,187 @@
+"""Do metrics agree with people: every metric with every rated aspect, with intervals and tests."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+
+from dialoscope.analysis.coefficients import FEWEST, NAMES
+from dialoscope.analysis.correlation.correlation_report import Correlations
+from dialoscope.analysis.correlation.estimates import Aspect, Correlation, Kind, Settings
+from dialoscope.analysis.correlation.levels import AllReplies, Chance, InGroups, Level, OverSystems
+from dialoscope.analysis.correlation.panel import Panel
+from dialoscope.analysis.raters.intraclass import ceiling
+from dialoscope.analysis.significance import holm
+from dialoscope.analysis.trust.known import FITTED, fitted_here
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.records import Rating, Score
+from dialoscope.core.safe_text import printable
+from dialoscope.runs.rating_columns import Ratings
+from dialoscope.runs.resampling import HALVES
+from dialoscope.runs.result import CONFIDENCE, Result, check_halves
+from dialoscope.runs.score_columns import Scores
+
+LEVELS = ("reply", "system")
+GROUPS = ("overall", "system", "item")
+PERMUTATIONS = 10_000
+"""Of systems."""
+
+
+def correlate(
+    result: Result,
+    ratings: Ratings | Iterable[Rating] | None = None,
+    *,
+    aspect: str | Sequence[str] | None = None,
+    scores: Scores | Iterable[Score] | None = None,
+    levels: str | Sequence[str] = LEVELS,
+    groups: str | Sequence[str] = GROUPS,
+    coefficients: str | Sequence[str] = NAMES,
+    system_value: str = "own",
+    fewest: int = FEWEST,
+    confidence: float = CONFIDENCE,
+    draws: int = HALVES,
+    permutations: int = PERMUTATIONS,
+    seed: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Correlations:
+    """How well each metric of a run follows what people said of its replies.
+
+    Args:
+        result: A run.
+        ratings: What people said of its replies, in place of the ratings in the run.
+        aspect: Which of the rated aspects; all of them if none is named.
+        scores: What other people's metrics gave the replies, judged beside the run's own.
+        levels: reply, system, or both.
+        groups: Of replies: overall, and the mean of the coefficients within each system or each item.
+        coefficients: pearson, spearman, kendall, cosine, accuracy.
+        system_value: What a metric says of a system: its own value, or the mean over the replies.
+        fewest: How many replies, or systems, a coefficient needs at least.
+        confidence: How much an interval should hold.
+        draws: Number of random halves of the contexts, for intervals and tests over replies.
+        permutations: Number of permutations of the systems, for tests over systems.
+        seed: Of halves and permutations; that of the run where none is given.
+        progress: Told after each coefficient of each level and group.
+    """
+    Result.check(result)
+    kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
+    names = _chosen(coefficients, NAMES, "coefficient")
+    check_halves(confidence, draws)
+    _check(permutations, fewest)
+    chance = Chance(draws, permutations, result.provenance.seed if seed is None else seed)
+    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    others = None if scores is None else Scores.of(result.replies, scores)
+    panel = Panel.of(result, said, _aspects(said, aspect), others)
+    if not panel.columns:
+        kinds = _of_systems(kinds)
+    settings = Settings(
+        kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
+    )
+    aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
+    cells: list[Correlation] = []
+    for kind in kinds:
+        level = _level(kind, panel, chance, fewest, system_value)
+        cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
+    fitted = [f"{printable(name)}: {FITTED}." for name in fitted_here(result)]
+    about = (*said.notes, *(others.notes if others else ()), *fitted)
+    return Correlations(tuple(cells), aspects, settings, about, panel)
+
+
+def _level(kind: Kind, panel: Panel, chance: Chance, fewest: int, system_value: str) -> Level:
+    if kind.level == "system":
+        return OverSystems(panel.rated_systems(system_value), chance, fewest)
+    if kind.group == "overall":
+        return AllReplies(panel, chance, fewest)
+    return InGroups(panel, chance, fewest, by_system=kind.group == "system")
+
+
+def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
+    if "reply" in levels:
+        yield from (Kind("reply", group) for group in groups)
+    if "system" in levels:
+        yield Kind("system", "overall")
+
+
+def _of_systems(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """What is left where no metric has a value for a reply."""
+    left = tuple(kind for kind in kinds if kind.level == "system")
+    if not left:
+        raise DialoscopeError(
+            "No metric of this run has a value for a reply; ask for their values for systems: --level system "
+            "(levels=)."
+        )
+    return left
+
+
+def _cells(
+    kind: Kind,
+    level: Level,
+    settings: Settings,
+    aspects: Sequence[Aspect],
+    progress: Callable[[int], None],
+) -> Iterator[Correlation]:
+    """Coefficient by coefficient, aspect by aspect."""
+    counts = level.counts
+    for name in settings.coefficients:
+        values = level.values(name)
+        found = level.inference(name, values.value, settings.confidence)
+        corrected = _holm(found.p)
+        progress(1)
+        for (i, j), value in np.ndenumerate(values.value):
+            column = level.metrics[i]
+            yield Correlation(
+                metric=column.name,
+                aspect=aspects[j].name,
+                level=kind.level,
+                group=kind.group,
+                coefficient=name,
+                value=float(value),
+                low=float(found.low[i, j]),
+                high=float(found.high[i, j]),
+                p=float(found.p[i, j]),
+                p_holm=float(corrected[i, j]),
+                n=int(counts.n[i, j]),
+                undefined=int((~np.isfinite(column.values)).sum()),
+                contexts=int(counts.contexts[i, j]),
+                groups=None if values.groups is None else int(values.groups[i, j]),
+                of=level.of,
+                ceiling=aspects[j].ceiling_at(kind),
+                higher_is_better=column.higher_is_better,
+                why=values.why[i][j] or found.why[i][j],
+                signature=column.signature,
+            )
+
+
+def _holm(p: Floats) -> Floats:
+    """Over the metrics, for each aspect."""
+    return np.stack([holm(column) for column in p.T], axis=1) if p.size else p
+
+
+def _aspects(said: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ...]:
+    wanted = [aspect] if isinstance(aspect, str) else aspect
+    if not said.aspects:
+        raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
+    return tuple(dict.fromkeys(map(said.named, wanted))) if wanted else said.aspects
+
+
+def _aspect(said: Ratings, panel: Panel, place: int) -> Aspect:
+    name, values = panel.aspects[place], panel.y[:, place]
+    most = ceiling(said.of_aspect(name))
+    of_systems = ceiling(said.of_aspect(name), panel.result.replies.system)
+    rated = int((~np.isnan(values)).sum())
+    return Aspect(name, rated, len(values), most.value, most.why, of_systems.value)
+
+
+def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    """In the order of those that there are; an error where one is none of them."""
+    given = [given] if isinstance(given, str) else given
+    for one in given:
+        if one not in known:
+            raise DialoscopeError(f"There is no {what} '{printable(one)}'. Choose from: {', '.join(known)}.")
+    if not given:
+        raise DialoscopeError(f"Not one {what} is named. Choose from: {', '.join(known)}.")
+    return tuple(one for one in known if one in given)
+
+
+def _check(permutations: int, fewest: int) -> None:
+    if permutations < 1 or fewest < 2:
+        raise DialoscopeError("permutations must be at least 1, and fewest at least 2.")

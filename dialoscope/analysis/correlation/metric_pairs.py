@@ -1,0 +1,263 @@
+"""Which of two metrics follows people more closely, on the replies that both have a value for."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dialoscope.analysis.coefficients import FEWEST, NAMES, bracketed, middle, short
+from dialoscope.analysis.correlation.estimates import sign, written
+from dialoscope.analysis.correlation.group_sums import Groups, grouped
+from dialoscope.analysis.correlation.levels import Chance
+from dialoscope.analysis.correlation.panel import Panel
+from dialoscope.analysis.halves import Clusters, excess, in_halves, no_interval
+from dialoscope.analysis.significance import holm, steiger, williams
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.render.document import Report
+from dialoscope.core.render.serialization import as_csv, as_json
+from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.runs.resampling import halves_interval, halves_p
+from dialoscope.runs.table import aligned, chance, marked_down
+
+TESTED = ("pearson", "spearman")
+"""The coefficients that Williams' and Steiger's tests are for."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What people's ratings of one aspect say of two metrics."""
+
+    aspect: str
+    coefficient: str
+    first: str
+    second: str
+    first_value: float
+    second_value: float
+    difference: float
+    """The first less the second, each turned over if lower is better; by size where neither end is."""
+    low: float
+    high: float
+    p: float
+    """By random halves of the contexts."""
+    p_holm: float
+    """Corrected for the number of pairs."""
+    williams_t: float
+    """Of Williams' test, which takes all replies for independent."""
+    williams_p: float
+    steiger_z: float
+    """Of Steiger's, which does so too."""
+    steiger_p: float
+    n: int
+    contexts: int
+    verdict: str
+    """The better metric; unsure where it is not beyond chance, – where nothing can be said."""
+    why: str
+    """Where nothing can be said."""
+
+
+@dataclass(frozen=True, repr=False)
+class Contests(Report):
+    """Pairs of metrics, aspect by aspect."""
+
+    contests: tuple[Contest, ...]
+    coefficient: str
+    confidence: float
+
+    def contest(self, first: str, second: str, aspect: str) -> Contest:
+        """Two metrics, in this order."""
+        for one in self.contests:
+            if (one.first, one.second, one.aspect) == (first, second, aspect):
+                return one
+        raise DialoscopeError(f"There is no contest of {first} and {second} over {aspect} here.")
+
+    def text(self) -> str:
+        """For a terminal or a mail."""
+        return "\n".join([aligned(self.grid()), "", *self.notes()])
+
+    def markdown(self) -> str:
+        """For a README or an issue."""
+        return "\n".join([marked_down(self.grid()), "", *listed_in_markdown(self.notes())])
+
+    def csv(self) -> str:
+        """One line for each pair and aspect."""
+        return as_csv(self.rows(), list(Contest.__dataclass_fields__))
+
+    def json(self) -> str:
+        """The same as a list of objects, undefined as null."""
+        return as_json(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each pair and aspect."""
+        return [asdict(one) for one in self.contests]
+
+    def grid(self) -> list[list[str]]:
+        """Texts with a head row."""
+        head = ["aspect", "first", "second", "first's", "second's", "difference", "p", "n", "better"]
+        return [head, *map(_row, self.contests)]
+
+    def notes(self) -> list[str]:
+        """What a reader must know to read the table."""
+        unknown = {f"–: {one.why}." for one in self.contests if one.why}
+        return [
+            f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
+            "for; difference: first less second, turned over where lower is better, by size where neither "
+            "end is.",
+            f"[low, high]: {100 * self.confidence:g}% interval; p: corrected for the number of pairs (Holm); "
+            "both from random halves of the contexts, the same for both metrics.",
+            f"better: where p < {1 - self.confidence:.2g}. Williams' and Steiger's tests are in --json and "
+            "--csv.",
+            *sorted(unknown),
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Contests: {len(self.contests)} of {self.coefficient}>"
+
+
+def _row(one: Contest) -> list[str]:
+    return [
+        *map(printable, (one.aspect, one.first, one.second)),
+        short(one.first_value, 3),
+        short(one.second_value, 3),
+        bracketed(one.difference, one.low, one.high, 3),
+        chance(one.p_holm),
+        str(one.n),
+        printable(one.verdict),
+    ]
+
+
+class Pair(NamedTuple):
+    """The places of two metrics."""
+
+    first: int
+    second: int
+
+
+def contests(
+    panel: Panel, chance: Chance, confidence: float, coefficient: str, first: str | None, second: str | None
+) -> Contests:
+    """Two metrics against each other, or every pair where none is named."""
+    if coefficient not in NAMES:
+        raise DialoscopeError(f"There is no coefficient '{coefficient}'. Choose from: {', '.join(NAMES)}.")
+    if (first is None) != (second is None):
+        raise DialoscopeError("Name two metrics to compare, or none for every pair.")
+    if first is None or second is None:
+        pairs = [Pair(*both) for both in combinations(range(len(panel.columns)), 2)]
+    else:
+        pairs = [Pair(panel.place(first), panel.place(second))]
+    if not pairs or pairs[0].first == pairs[0].second:
+        raise DialoscopeError("It takes two metrics with a value for a reply to say which is the better one.")
+    bout = _Bout(panel, chance, confidence, coefficient)
+    held = [one for place in range(len(panel.aspects)) for one in bout.over(place, pairs)]
+    return Contests(tuple(held), coefficient, confidence)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bout:
+    """How contests are held."""
+
+    panel: Panel
+    chance: Chance
+    confidence: float
+    coefficient: str
+
+    def over(self, aspect: int, pairs: Sequence[Pair]) -> list[Contest]:
+        """All pairs over one aspect."""
+        found: dict[Pair, Contest] = {}
+        for some, rows in self._with_the_same_gaps(aspect, pairs):
+            ring = self._ring(sorted({place for pair in some for place in pair}), aspect, rows)
+            found |= {pair: self._contest(pair, aspect, ring) for pair in some}
+        held = [found[pair] for pair in pairs]
+        corrected = holm(np.array([one.p for one in held])).tolist()
+        return [_judged(one, p, sure=p < 1 - self.confidence) for one, p in zip(held, corrected, strict=True)]
+
+    def _with_the_same_gaps(self, aspect: int, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], Ints]]:
+        """Pairs with the rows that both metrics and the aspect have a value in."""
+        x, y = self.panel.x, self.panel.y[:, aspect]
+        kinds: dict[bytes, list[Pair]] = {}
+        for pair in pairs:
+            gaps = np.isnan(x[:, pair]).any(axis=1) | np.isnan(y)
+            kinds.setdefault(gaps.tobytes(), []).append(pair)
+        for gaps_of, some in kinds.items():
+            yield some, np.flatnonzero(~np.frombuffer(gaps_of, bool))
+
+    def _ring(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Ring":
+        """These metrics over an aspect on these replies."""
+        x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
+        everything = Groups(np.zeros(len(rows), np.int64), 1)
+        values = grouped(self.coefficient, x, y, everything)[0, :, 0]
+        none = middle(self.coefficient)
+        better = [self.panel.columns[one].higher_is_better for one in places]
+        signs = np.array([sign(*one) for one in zip(better, values - none, strict=True)])
+        between = np.full((len(places), len(places)), np.nan)
+        if self.coefficient in TESTED:
+            between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
+        clusters = Clusters.of(self.panel.item, self.chance.seed)
+        halves = np.full((0, len(places)), np.nan)
+        if clusters.count > 1:
+            found = in_halves(self.coefficient, x, y, clusters.take(rows), self.chance.halves)[:, :, 0]
+            halves = values + (found - values) * excess(clusters.count)
+        return _Ring(list(places), rows, values, (values - none) * signs, between, (halves - none) * signs)
+
+    def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
+        panel, rows = self.panel, ring.rows
+        one, other = (ring.places.index(place) for place in pair)
+        first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))
+        t, z = (test(first, second, between, len(rows)) for test in (williams, steiger))
+        apart = ring.halves[:, one] - ring.halves[:, other]
+        low, high = halves_interval(apart, self.confidence).tolist()
+        lost = float(np.isnan(apart).mean()) if len(apart) else 1.0
+        unknown = no_interval(lost, len(np.unique(panel.item)), self.confidence)
+        return Contest(
+            aspect=panel.aspects[aspect],
+            coefficient=self.coefficient,
+            first=panel.columns[pair.first].name,
+            second=panel.columns[pair.second].name,
+            first_value=float(ring.values[one]),
+            second_value=float(ring.values[other]),
+            difference=first - second,
+            low=low,
+            high=high,
+            p=float(halves_p(apart)),
+            p_holm=math.nan,
+            williams_t=t.statistic,
+            williams_p=t.p,
+            steiger_z=z.statistic,
+            steiger_p=z.p,
+            n=len(rows),
+            contexts=len(np.unique(panel.item[rows])),
+            verdict="–",
+            why=_undefined(len(rows)) if math.isnan(first - second) else unknown,
+        )
+
+
+def _undefined(n: int) -> str:
+    """Why two metrics have no coefficients on so many replies."""
+    if n < FEWEST:
+        return f"fewer than {FEWEST} replies have a rating and both values"
+    return "a metric, or the ratings, are the same for all replies that have a rating and both values"
+
+
+class _Ring(NamedTuple):
+    """Metrics on the replies that all of them have a value for."""
+
+    places: list[int]
+    """Of the metrics among all."""
+    rows: Ints
+    values: Floats
+    turned: Floats
+    """How far they are from the middle, turned over where lower is better, as are those that follow."""
+    between: Floats
+    """Of each two metrics with each other; NaN where it is not needed."""
+    halves: Floats  # (halves, metrics)
+
+
+def _judged(one: Contest, p_holm: float, *, sure: bool) -> Contest:
+    """With the correction, and what it comes to."""
+    if math.isnan(p_holm):
+        return one
+    better = one.first if one.difference > 0 else one.second
+    return replace(one, p_holm=p_holm, verdict=better if sure else "unsure")

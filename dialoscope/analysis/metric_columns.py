@@ -1,0 +1,56 @@
+"""The reply-level numbers of a run as columns: those of its metrics, and those that others' code made."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.records import Score
+from dialoscope.core.safe_text import printable
+from dialoscope.runs.result import Result
+from dialoscope.runs.score_columns import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One number for each reply of a run; NaN where it is undefined."""
+
+    name: str
+    signature: str
+    """How it was made; nothing where that is not known."""
+    values: Floats
+    higher_is_better: bool | None = None
+
+
+def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> tuple[Column, ...]:
+    """Every metric that says something of each reply, in the run's order, then the scores of others."""
+    ours = [
+        Column(result.label(one), one.signature, result.values(one), one.higher_is_better)
+        for one in result.metrics
+        if one.of_replies
+    ]
+    others = None if scores is None else Scores.of(result.replies, scores)
+    theirs = [] if others is None else list(map(_other, others.metrics, others.values.T))
+    taken = {column.name for column in ours} & {column.name for column in theirs}
+    if taken:
+        named = printable(", ".join(sorted(taken)))
+        raise DialoscopeError(f"The scores name {named}, which the run has as well; rename them.")
+    return (*ours, *theirs)
+
+
+def sized(values: Floats) -> Floats:
+    """The values, if need be times a power of two, so that their squares are numbers still."""
+    size = float(np.nanmax(np.abs(values), initial=0.0))
+    return values if size == 0 or 1e-100 < size < 1e100 else np.ldexp(values, -math.frexp(size)[1])
+
+
+def _other(name: str, values: Floats) -> Column:
+    return Column(name, "", values)
+
+
+def of_systems_alone(result: Result) -> tuple[str, ...]:
+    """The metrics that have a value for a system and none for a reply."""
+    return tuple(result.label(one) for one in result.metrics if not one.of_replies)

@@ -1,0 +1,59 @@
+"""How the rated aspects go together: correlations of the mean ratings that replies got."""
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.analysis.coefficients import Coefficient, Wording, measure
+from dialoscope.analysis.estimate import Estimate
+from dialoscope.analysis.halves import Clusters, in_halves, narrowed
+from dialoscope.core.arrays import Floats
+from dialoscope.runs.resampling import Draws, halves_interval
+
+COEFFICIENTS = ("pearson", "spearman")
+_WORDS = Wording("the first aspect is", "the second aspect is", "both aspects are")
+
+
+class Pair(NamedTuple):
+    """Two aspects on the replies that were rated for both."""
+
+    first: str
+    second: str
+    pearson: Estimate
+    spearman: Estimate
+
+
+class Resampling(NamedTuple):
+    """What halves are made of, how many there are, and how much an interval should hold."""
+
+    clusters: Clusters
+    draws: Draws
+    confidence: float
+
+
+def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
+    """Each aspect with each other one, from the replies' mean ratings by aspect."""
+    if len(means) < 2:
+        return ()
+    columns = np.column_stack(list(means.values()))
+    values = {name: _measured(name, columns) for name in COEFFICIENTS}
+    ends = {}
+    for name, found in values.items():
+        halves = in_halves(name, columns, columns, how.clusters, how.draws)
+        whole = np.array([[one.value for one in row] for row in found])
+        ends[name] = halves_interval(narrowed(name, halves, whole, how.clusters.count), how.confidence)
+    of_pairs = []
+    for (i, first), (j, second) in combinations(enumerate(means), 2):
+        rows = ~np.isnan(columns[:, [i, j]]).any(axis=1)
+        contexts = len(np.unique(how.clusters.block[rows]))
+        estimates = (
+            Estimate.of(values[name][i][j], ends[name][:, i, j], contexts, how.confidence)
+            for name in COEFFICIENTS
+        )
+        of_pairs.append(Pair(first, second, *estimates))
+    return tuple(of_pairs)
+
+
+def _measured(name: str, columns: Floats) -> list[list[Coefficient]]:
+    return [[measure(name, x, y, words=_WORDS) for y in columns.T] for x in columns.T]

@@ -1,0 +1,254 @@
+"""What is known of the raters, in the forms people read."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dialoscope.analysis.coefficients import Coefficient
+from dialoscope.analysis.estimate import Estimate
+from dialoscope.analysis.raters.aspect_correlations import Pair
+from dialoscope.analysis.raters.outliers import Outlier
+from dialoscope.analysis.raters.reliability import Alone
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.render.document import Report, gathered
+from dialoscope.core.render.serialization import as_csv, as_json
+from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.runs.resampling import Draws
+from dialoscope.runs.table import aligned, marked_down, number
+
+_ACROSS = 4
+"""Aspects side by side in a table; more would not fit a page."""
+_RATERS_SHOWN = 20
+"""Of each aspect; all of them are in JSON and CSV."""
+
+
+class Without(NamedTuple):
+    """An aspect once the raters who stand out are left out."""
+
+    numbers: Mapping[str, Estimate]
+    means: Coefficient
+    """Pearson's of the replies' mean ratings with and without them."""
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """How far raters agree on one aspect."""
+
+    aspect: str
+    replies: int
+    """Those that were rated."""
+    ratings: int
+    missing: int
+    """Ratings without a value."""
+    fewest: int
+    """Ratings of one reply."""
+    most: int
+    are_places: bool
+    """Whether raters are places in lists of different lengths, so that none of them is one person."""
+    numbers: Mapping[str, Estimate]
+    each: tuple[Alone, ...]
+    outliers: tuple[Outlier, ...]
+    without: Without | None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much there is of everything."""
+        return {
+            "replies": self.replies,
+            "raters": len(self.each),
+            "ratings": self.ratings,
+            "missing": self.missing,
+            "fewest of a reply": self.fewest,
+            "most of a reply": self.most,
+        }
+
+    def odd(self, rater: str) -> str:
+        """Why a rater stands out, if so."""
+        return next((one.why for one in self.outliers if one.rater == rater), "")
+
+    def rows(self) -> Iterator["Row"]:
+        """Every number that is known, those of each rater after those of all."""
+        yield from (Row(self.aspect, name, value) for name, value in self.counts.items())
+        for name, one in self.numbers.items():
+            yield Row(self.aspect, name, *one)
+        for rater in self.each:
+            odd = self.odd(rater.rater)
+            n, once = rater.ratings, "there is one rating" if rater.ratings < 2 else ""
+            yield Row(self.aspect, "mean", rater.mean, n=n, rater=rater.rater)
+            yield Row(self.aspect, "variance", rater.variance, n=n, why=once, rater=rater.rater)
+            for name in ("pearson", "spearman"):
+                value, n, why = getattr(rater, name)
+                yield Row(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
+
+    def notes(self) -> Iterator[str]:
+        """What must be known of this aspect."""
+        if self.are_places:
+            yield (
+                f"raters have no names and replies have {self.fewest} to {self.most} of them, so a number is "
+                "a place in a list and no person: nobody is judged as a rater; read ICC(1,·) and alpha"
+            )
+        undefined = ((one.why, what) for what, one in self.numbers.items() if one.why)
+        yield from (f"no {', '.join(names)}: {why}" for why, names in gathered(undefined).items())
+        odd = ((one.why, f"{printable(one.rater)} ({one.number:.2f})") for one in self.outliers)
+        yield from (f"outliers are {', '.join(raters)}: {why}" for why, raters in gathered(odd).items())
+        if self.without is not None:
+            yield self._effect(self.without)
+
+    def _effect(self, rest: Without) -> str:
+        names = ("pearson mean", "alpha interval", "ICC(1,k)", "ceiling of replies", "mean")
+        changes = [
+            f"{name} {number(rest.numbers[name].value)} (was {number(self.numbers[name].value)})"
+            for name in names
+        ]
+        return (
+            f"without outliers {', '.join(changes)}; the replies' means correlate "
+            f"{number(rest.means.value)} with those of all raters"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Raters(Report):
+    """How far the raters agree, aspect by aspect, and how the aspects go together."""
+
+    aspects: tuple[Aspect, ...]
+    pairs: tuple[Pair, ...]
+    about: tuple[str, ...]
+    """What must be known of the ratings."""
+    confidence: float
+    draws: Draws
+    """Of contexts, for the intervals of pairs."""
+
+    def __getitem__(self, aspect: str) -> Aspect:
+        for one in self.aspects:
+            if one.aspect == aspect:
+                return one
+        known = ", ".join(printable(one.aspect) for one in self.aspects)
+        raise DialoscopeError(f"Nothing is known of '{printable(aspect)}'; there is: {known}.")
+
+    def text(self) -> str:
+        """For a terminal or a mail: what was said, each rater, the aspects, and how to read it."""
+        return "\n\n".join([*map(aligned, self.grids()), "\n".join(self.notes())])
+
+    def markdown(self) -> str:
+        """For a README or an issue."""
+        return "\n\n".join([*map(marked_down, self.grids()), "\n".join(listed_in_markdown(self.notes()))])
+
+    def csv(self) -> str:
+        """One line for each number, all in one table."""
+        return as_csv(self.rows(), Row._fields)
+
+    def json(self) -> str:
+        """The same as a list of objects, undefined as null."""
+        return as_json(self.rows())
+
+    def rows(self) -> list[dict[str, object]]:
+        """One record for each number: of an aspect, of one of its raters, or of two aspects."""
+        found = [row for one in self.aspects for row in one.rows()]
+        for pair in self.pairs:
+            found += [
+                Row(pair.first, "pearson", *pair.pearson, other=pair.second),
+                Row(pair.first, "spearman", *pair.spearman, other=pair.second),
+            ]
+        return [row._asdict() for row in found]
+
+    def grids(self) -> list[list[list[str]]]:
+        """Tables of texts, each with a head row."""
+        parts = [self.aspects[start : start + _ACROSS] for start in range(0, len(self.aspects), _ACROSS)]
+        pairs = [["aspect", "with", "replies", "Pearson", "Spearman"], *map(_pair, self.pairs)]
+        return [*map(_numbers, parts), *self._of_raters(), *([pairs] if self.pairs else [])]
+
+    def notes(self) -> list[str]:
+        """What a reader must know to read the tables."""
+        told = gathered((note, printable(one.aspect)) for one in self.aspects for note in one.notes())
+        of_aspects = [f"{', '.join(names)}: {note}." for note, names in told.items()]
+        unknown = gathered(
+            (one.pearson.why or one.spearman.why, printable(f"{one.first} with {one.second}"))
+            for one in self.pairs
+        )
+        of_pairs = [f"{', '.join(names)}: {why}." for why, names in unknown.items() if why]
+        return [*map(printable, self.about), *of_aspects, *of_pairs, *self._legend()]
+
+    def __repr__(self) -> str:
+        return f"<Raters: {len(self.aspects)} aspects>"
+
+    def _of_raters(self) -> Iterator[list[list[str]]]:
+        """Each rater, where there are several and they are persons."""
+        shown = [one for one in self.aspects if not one.are_places and len(one.each) > 1]
+        head = ["aspect", "rater", "ratings", "mean", "variance", "Pearson", "Spearman", "outlier"]
+        rows = [_rater(one, each) for one in shown for each in one.each[:_RATERS_SHOWN]]
+        if rows:
+            yield [head, *rows]
+
+    def _legend(self) -> Iterator[str]:
+        hidden = [one for one in self.aspects if len(one.each) > _RATERS_SHOWN and not one.are_places]
+        if hidden:
+            names = ", ".join(f"{len(one.each)} of {printable(one.aspect)}" for one in hidden)
+            yield f"The first {_RATERS_SHOWN} raters are shown ({names}); all of them: --json or --csv."
+        if any(_are_numbered(one.each) and not one.are_places for one in self.aspects):
+            yield (
+                "Raters without names are told apart by their place in a list; where that is not always the "
+                "same person, read ICC(1,·) and alpha."
+            )
+        yield (
+            "pearson, spearman: each rater against the mean of the others, over raters the mean and the max. "
+            "ICC(1,·): every reply has its own raters, ICC(2,·): all have the same; (·,1): of one rating, "
+            f"(·,k): of their mean. [low, high]: {100 * self.confidence:g}% interval."
+        )
+        yield (
+            "Ceiling: the correlation with the mean ratings that a metric without error would have, given "
+            "the raters' noise."
+        )
+        if self.pairs:
+            yield (
+                "With: correlations of the replies' mean ratings; intervals from "
+                f"{self.draws.times} random halves of the contexts, seed {self.draws.seed}."
+            )
+
+
+class Row(NamedTuple):
+    """One number, for programs."""
+
+    aspect: str
+    statistic: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+    n: int | None = None
+    why: str = ""
+    """Why it is undefined, or why the rater stands out."""
+    rater: str | None = None
+    other: str | None = None
+    """The aspect it is correlated with."""
+
+
+def written(one: Estimate) -> str:
+    """A number with its interval."""
+    ends = "" if math.isnan(one.low) else f" [{number(one.low)}, {number(one.high)}]"
+    return number(one.value) + ends
+
+
+def _numbers(aspects: Sequence[Aspect]) -> list[list[str]]:
+    """Aspects across, numbers down."""
+    head = ["", *(printable(one.aspect) for one in aspects)]
+    counts = [[name, *(str(one.counts[name]) for one in aspects)] for name in aspects[0].counts]
+    return [
+        head,
+        *counts,
+        *([name, *(written(one.numbers[name]) for one in aspects)] for name in aspects[0].numbers),
+    ]
+
+
+def _rater(of: Aspect, one: Alone) -> list[str]:
+    numbers = (one.mean, one.variance, one.pearson.value, one.spearman.value)
+    remark = "yes" if of.odd(one.rater) else ""
+    return [printable(of.aspect), printable(one.rater), str(one.ratings), *map(number, numbers), remark]
+
+
+def _pair(one: Pair) -> list[str]:
+    names = printable(one.first), printable(one.second)
+    return [*names, str(one.pearson.n), written(one.pearson), written(one.spearman)]
+
+
+def _are_numbered(each: Sequence[Alone]) -> bool:
+    return len(each) > 1 and all(one.rater.isdecimal() for one in each)

@@ -1,0 +1,161 @@
+"""What is known of how far metrics can be trusted, some of it shipped as data."""
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dialoscope.analysis.aspects import standing
+from dialoscope.analysis.coefficients import bracketed
+from dialoscope.analysis.trust import trust_report
+from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Corpus, Family, Figure
+from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.render.document import Report
+from dialoscope.runs.result import Result
+from dialoscope.runs.table import Trusted
+
+if TYPE_CHECKING:
+    from dialoscope.metrics import Metric
+
+SHIPPED = Path(__file__).with_name("trust.json")
+FITTED = "its weights were fitted to some of these very ratings"
+
+
+@dataclass(frozen=True, repr=False)
+class Trust(Report):
+    """Figures for each metric, corpus and rated aspect, and what they come to."""
+
+    corpora: tuple[Corpus, ...]
+    families: tuple[Family, ...]
+    made: Mapping[str, Any]
+    """When, with which version, with how many draws."""
+    aspect: str = "overall"
+    """What people were asked for, in the summary."""
+
+    def standing(self) -> dict[str, str]:
+        """By corpus, the rated aspect that stands for the one asked for; corpora without one are left out."""
+        found = {corpus.name: standing(corpus.aspects, self.aspect) for corpus in self.corpora}
+        return {name: aspect for name, aspect in found.items() if aspect is not None}
+
+    def counted(self, family: Family) -> list[Figure]:
+        """The figures that count in the summary, one for each corpus where the metric has any."""
+        wanted = self.standing()
+        return [
+            figure
+            for figure in family.figures
+            if wanted.get(figure.corpus) == figure.aspect and math.isfinite(figure.error)
+        ]
+
+    def mean(self, family: Family) -> Mean:
+        """Spearman's coefficient over corpora."""
+        figures = self.counted(family)
+        values, errors = (np.array([getattr(one, name) for one in figures]) for name in ("spearman", "error"))
+        found = pooled_coefficients(values, errors, self.made["confidence"])
+        if found.studies == 1:
+            return found._replace(low=figures[0].low, high=figures[0].high)
+        return found
+
+    def of(self, metric: "Metric[Any]") -> Trusted:
+        """What is known of a metric with its settings, or why nothing is."""
+        plain = metric.unfitted
+        family = next((one for one in self.families if one.signature == plain.signature), None)
+        if family is None:
+            return Trusted(told=self._unknown(metric))
+        mean = self.mean(family)
+        if not mean.studies:
+            return Trusted(told="no corpus has ratings of replies with a value")
+        return Trusted(mean.value, mean.low, mean.high, mean.studies, told(family, mean))
+
+    def learned_from(self, data: Collection[str]) -> frozenset[str]:
+        """The signatures of metrics whose weights were fitted to ratings of data with one of these hashes."""
+        if {corpus.data for corpus in self.corpora}.isdisjoint(data):
+            return frozenset()
+        return frozenset(family.signature for family in self.families if family.how)
+
+    def _unknown(self, metric: "Metric[Any]") -> str:
+        if not metric.of_replies:
+            return "not measured: a single reply has no value"
+        if any(one.metric == str(metric.unfitted) for one in self.families):
+            return "not measured since the metric or its model changed"
+        kin = [one.metric for one in self.families if one.signature.partition("|")[0] == metric.name]
+        return (
+            f"not measured with these settings; measured: {', '.join(kin)}"
+            if kin
+            else "not among those measured"
+        )
+
+    def ranked(self) -> list[Family]:
+        """The most trustworthy first; what points the wrong way, and what is unknown, last."""
+        means = {family.signature: family.sign * self.mean(family).value for family in self.families}
+        return sorted(
+            self.families,
+            key=lambda one: (math.isnan(means[one.signature]), -means[one.signature], one.metric),
+        )
+
+    def text(self) -> str:
+        """For a terminal or a mail: the most trustworthy first."""
+        return trust_report.text(self)
+
+    def markdown(self) -> str:
+        """For a README or an issue."""
+        return trust_report.markdown(self)
+
+    def csv(self) -> str:
+        """One line for each metric, corpus and aspect."""
+        return trust_report.as_csv(self)
+
+    def json(self) -> str:
+        """Everything, a figure on a line; what is shipped has this form."""
+        return trust_report.as_json(self)
+
+    def __repr__(self) -> str:
+        return f"<Trust: {len(self.families)} metrics, {len(self.corpora)} corpora>"
+
+
+@cache
+def shipped() -> Trust:
+    """What was measured for this version of dialoscope."""
+    return read(SHIPPED)
+
+
+def read(path: Path) -> Trust:
+    """What `Trust.json` wrote."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+        raise DialoscopeError(f"{path} is no table of trust that this version of dialoscope can read.")
+    corpora = tuple(Corpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
+    families = tuple(
+        Family(
+            one["metric"],
+            one["signature"],
+            one["higher_is_better"],
+            tuple(Figure(**{name: _nan(value) for name, value in each.items()}) for each in one["figures"]),
+            one["how"],
+        )
+        for one in content["metrics"]
+    )
+    return Trust(corpora, families, content["made"], content["aspect"])
+
+
+def told(family: Family, mean: Mean) -> str:
+    """ρ .42 [.35, .49] on 5 corpora."""
+    corpora = "1 corpus" if mean.studies == 1 else f"{mean.studies} corpora"
+    less = ", where less is better" if family.higher_is_better is False else ""
+    how = f"; {family.how}" if family.how else ""
+    return f"ρ {bracketed(*mean[:3])} on {corpora}{less}{how}"
+
+
+def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figure
+    return math.nan if value is None else value
+
+
+def fitted_here(result: Result) -> list[str]:
+    """The metrics of a run that learned from ratings of its very replies."""
+    learned = shipped().learned_from([result.provenance.data])
+    return [result.label(one) for one in result.metrics if one.unfitted.signature in learned]

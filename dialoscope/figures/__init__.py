@@ -1,8 +1,0 @@
-"""Pictures of what was found, as files: functions over arrays and labels; nothing is computed here."""
-
-from dialoscope.figures.drawing import ready, save
-from dialoscope.figures.forest import Row, intervals
-from dialoscope.figures.matrix import clustermap, dendrogram, heatmap
-from dialoscope.figures.scattered import Panel, scatter
-
-__all__ = ["Panel", "Row", "clustermap", "dendrogram", "heatmap", "intervals", "ready", "save", "scatter"]

@@ -1,0 +1,432 @@
+"""What a metric is: statistics for each reply, and a number from the statistics of any group of replies."""
+
+import dataclasses
+import math
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.signature import signature
+from dialoscope.core.tally import Sums, Tally, Values
+from dialoscope.models.asset_kinds import asset_names_of
+from dialoscope.models.checkpoints import Trained
+from dialoscope.models.named_models import described, is_kind, obeys
+from dialoscope.models.protocols import Backend
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import VERSIONS as TOKENIZER_VERSIONS
+
+T = TypeVar("T", bound=Tally)
+
+
+Amount = Literal["words", "replies"]
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest value a metric can have."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return " – ".join(("∞" if end > 0 else "-∞") if math.isinf(end) else f"{end:g}" for end in self)
+
+
+class Fitted(NamedTuple):
+    """A metric after its scale was fitted to the replies of a run."""
+
+    metric: "Metric[Any]"
+    warning: str = ""
+    """What should be known of the fit; empty where nothing is odd."""
+
+
+class Reason(NamedTuple):
+    """What the value of a reply is owed to most."""
+
+    turn: int
+    """Which turn of its context, counted from 0."""
+    strength: float
+    """How much this turn alone speaks against the reply, between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Metric(ABC, Generic[T]):
+    """A frozen description: its fields are its settings, and all that it does is functions of them."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    """Raised when the same settings give another number than before."""
+    paper: ClassVar[str]
+    higher_is_better: ClassVar[bool | None]
+    """None where neither end is good by itself."""
+    of_replies: ClassVar[bool] = True
+    """Whether a single reply has a value of its own."""
+    tally: ClassVar[type[Any]]
+    """What its statistics are made of."""
+    main_setting: ClassVar[str | None] = None
+    """The setting that people put into the name: the 4 of BLEU-4."""
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+    """Settings under which it gives the numbers of a known implementation, by that one's name."""
+
+    paths: ClassVar[frozenset[str]] = frozenset()
+    """Settings that may be paths, in which a slash does not part one value from the next."""
+    at_once: ClassVar[bool] = False
+    """Whether all replies are measured together, since its model shares work between them."""
+    fits: ClassVar[str | None] = None
+    """The setting that is fitted to all replies of a run where nobody has set it: the scale of coherence."""
+
+    def __post_init__(self) -> None:
+        hints = setting_types(type(self))
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if is_kind(hints[field.name]) and isinstance(value, str | os.PathLike):
+                value = described(hints[field.name], os.fspath(value), like=field.default)
+            if isinstance(value, Trained):  # so that the number says of which weights it is
+                value = value.pinned
+            if value is not getattr(self, field.name):
+                object.__setattr__(self, field.name, value)
+            _check_setting(self.name, field.name, value, hints[field.name])
+            if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0
+                object.__setattr__(self, field.name, float(value))
+
+    @property
+    @abstractmethod
+    def bounds(self) -> Bounds:
+        """The smallest and the largest value."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What an example must have: `context`, `references`; most metrics name it as a plain attribute."""
+        return frozenset()
+
+    @property
+    def companions(self) -> "tuple[Metric[T], ...]":
+        """Metrics that are scored with it unasked, because its number should not be read alone."""
+        return ()
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """What there must be equally much of where systems are compared; nothing for a mean of some kind."""
+        return None
+
+    def amount(self, tally: T) -> int:
+        """The number of words, or of replies, that the number depends on."""
+        return len(tally)
+
+    def beside(self, tally: T) -> Mapping[str, float]:
+        """What a reader must see next to the number, such as how many points it was made from."""
+        return {}
+
+    def caution(self, tally: T) -> str:
+        """Why the number should not be taken at its word; empty where it may."""
+        return ""
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The models behind it."""
+        hints = setting_types(type(self))
+        return tuple(getattr(self, name) for name, hint in hints.items() if is_kind(hint))
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The names of the assets that its numbers are made with."""
+        return asset_names_of(self.backends)
+
+    @property
+    def tolerance(self) -> float:
+        """How far off a number may be when it is made again: models add up in another order each time."""
+        return 1e-9 if not self.at_once else max(map(_tolerance, self.backends))
+
+    @property
+    def relative_tolerance(self) -> float:
+        """The same in proportion to the number; 0 where a model is off by as much whatever the number."""
+        return 0.0 if self.at_once and self.of_replies else self.tolerance
+
+    @property
+    def statistics(self) -> Hashable:
+        """Metrics that answer the same here have the same statistics, which are then made and kept once."""
+        return self
+
+    def announce(self, batch: Batch) -> None:
+        """Say what will be asked of a model, before any metric measures, so that all of them ask together."""
+
+    @abstractmethod
+    def measure(self, batch: Batch) -> T:
+        """The statistics of each reply, seen alone."""
+
+    def notes(self, batch: Batch) -> Sequence[str]:
+        """What a run should note of how these replies were measured, such as texts that a model cut."""
+        return ()
+
+    @property
+    def to_fit(self) -> bool:
+        """Whether its scale is still to be fitted."""
+        return False
+
+    def fitted(self, tally: T) -> Fitted:
+        """The metric with its scale fitted to these replies; itself where nothing is to be fitted."""
+        return Fitted(self)
+
+    @property
+    def unfitted(self) -> Self:
+        """The metric as it would be named for its scale to be fitted."""
+        unset: dict[str, Any] = {self.fits: getattr(type(self), self.fits)} if self.fits else {}
+        return dataclasses.replace(self, **unset) if unset else self
+
+    @abstractmethod
+    def score(self, tally: T) -> float:
+        """The number for all these replies together; NaN where it is undefined."""
+
+    @abstractmethod
+    def score_each(self, tally: T) -> Floats:
+        """The number for each reply alone; NaN where it is undefined."""
+
+    def reasons(self, tally: T) -> "list[Reason | None] | None":
+        """The reason for the value of each reply that has one; nothing at all where a metric knows none."""
+        return None
+
+    def contributions(self, tally: T) -> "Mapping[str, Floats] | None":
+        """What each part adds to the value of each reply, by its name; nothing for a metric without parts."""
+        return None
+
+    @property
+    def signature(self) -> str:
+        """How the number is made."""
+        return signature(self, {"tokenizer": TOKENIZER_VERSIONS})
+
+    def __str__(self) -> str:
+        return written(self)
+
+
+class AdditiveMetric(Metric[T]):
+    """A metric that is a function of sums over replies."""
+
+    @abstractmethod
+    def rows(self, tally: T) -> Floats:
+        """What is added up, one row for each reply; nothing but zeros for a reply that is undefined."""
+
+    @abstractmethod
+    def defined(self, tally: T) -> NDArray[np.bool_]:
+        """Which replies have statistics at all."""
+
+    @abstractmethod
+    def finish(self, sums: Floats) -> Floats:
+        """The number for each row of sums."""
+
+    def score(self, tally: T) -> float:
+        """From the sums over all replies."""
+        return summed_score(self.rows(tally), self.finish)
+
+
+def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
+    """A number from rows that are added up and rounded once, so that their order does not show."""
+    if not len(rows):
+        return math.nan
+    return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
+
+
+@dataclass(frozen=True)
+class SumMetric(AdditiveMetric[Sums]):
+    """A metric with counts of its own."""
+
+    tally = Sums
+
+    @abstractmethod
+    def of_many(self, counts: Floats) -> Floats:
+        """The number for each row of counts, which are those of a group of replies."""
+
+    def of_one(self, counts: Floats) -> Floats:
+        """The number for each row of counts, which are those of a single reply."""
+        return self.of_many(counts)
+
+    def score_each(self, tally: Sums) -> Floats:
+        """The number for each reply alone."""
+        return np.where(self.defined(tally), self.of_one(self.rows(tally)[:, :-1]), math.nan)
+
+    def rows(self, tally: Sums) -> Floats:
+        """The counts, and how many replies they are of."""
+        defined = self.defined(tally)[:, None]
+        return np.concatenate([np.where(defined, tally.rows, 0.0), defined], axis=1, dtype=float)
+
+    def defined(self, tally: Sums) -> NDArray[np.bool_]:
+        """Those without NaN among their counts."""
+        return np.asarray(~np.isnan(tally.rows).any(axis=1))
+
+    def finish(self, sums: Floats) -> Floats:
+        """Undefined for a group of no replies."""
+        return np.where(sums[:, -1] > 0, self.of_many(sums[:, :-1]), math.nan)
+
+
+class GradeMetric(AdditiveMetric[T]):
+    """Each reply has a number, and a system the mean of those that are defined."""
+
+    def rows(self, tally: T) -> Floats:
+        """The number, and whether there is one."""
+        values, defined = self.score_each(tally), self.defined(tally)
+        return np.stack([np.where(defined, values, 0.0), defined.astype(float)], axis=1)
+
+    def defined(self, tally: T) -> NDArray[np.bool_]:
+        """Those with a number."""
+        return ~np.isnan(self.score_each(tally))
+
+    def finish(self, sums: Floats) -> Floats:
+        """The mean of the defined ones; undefined when there are none."""
+        return ratio(sums[:, 0], sums[:, 1])
+
+
+@dataclass(frozen=True)
+class MeanMetric(GradeMetric[Values]):
+    """The common case: the number of each reply is all that is kept of it."""
+
+    tally = Values
+
+    @abstractmethod
+    def grade(self, batch: Batch) -> Sequence[float] | Floats:
+        """A number for each reply, NaN where it is undefined."""
+
+    def measure(self, batch: Batch) -> Values:
+        """The grades."""
+        return Values(np.asarray(self.grade(batch), float))
+
+    def score_each(self, tally: Values) -> Floats:
+        """The grades."""
+        return tally.values
+
+
+@dataclass(frozen=True)
+class PoolMetric(Metric[T]):
+    """A metric of everything that a system said, taken together."""
+
+    most_blocks: ClassVar[int] = 50
+    """How many blocks are left out in turn for an interval; fewer where it takes long."""
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """Most of these grow, or fall, with every reply that is added."""
+        return "replies"
+
+    @abstractmethod
+    def scores_without(self, tally: T, blocks: Ints) -> Floats:
+        """The number with the replies of each block left out in turn; blocks are numbered from 0."""
+
+    def scores_without_others(self, tally: T, count: int) -> Floats:
+        """The number with each of so many blocks left out of what the replies are compared with.
+
+        Empty where that is no sample of its own.
+        """
+        return np.empty(0)
+
+    def has_interval(self, tally: T) -> bool:
+        """Whether there is enough for the error of the number to be known."""
+        return True
+
+
+def measured(metric: Metric[T], batch: Batch) -> T:
+    """The statistics of a metric, made once for a batch, whether it was named or is a part of another."""
+    return batch.once(("measured", metric.statistics), lambda: metric.measure(batch))
+
+
+@cache
+def setting_types(of: type[Metric[Any]]) -> Mapping[str, Any]:
+    """The declared type of each setting."""
+    hints = get_type_hints(of)
+    return MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(of)})
+
+
+def labels(metrics: Sequence[Metric[Any]]) -> dict[Metric[Any], str]:
+    """What each metric of a run is called: its text without what was fitted, where that is no other's too."""
+    short = {one: str(one.unfitted) for one in metrics}
+    used = Counter(short.values())
+    return {one: name if used[name] == 1 else str(one) for one, name in short.items()}
+
+
+def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    """Part over whole; undefined, not zero, when there is no whole."""
+    some = np.asarray(whole != 0)
+    return np.where(some, part / np.where(some, whole, 1), math.nan)
+
+
+def written(metric: Metric[Any]) -> str:
+    """The shortest text that `metric()` reads back: `bleu-4`, `rouge-l:part=recall`."""
+    main = type(metric).main_setting
+    head = f"{metric.name}-{getattr(metric, main)}" if main else metric.name
+    rest = min((_settings_beside(metric, name) for name in (None, *metric.variants)), key=len)
+    return f"{head}:{','.join(rest)}" if rest else head
+
+
+def _settings_beside(metric: Metric[Any], variant: str | None) -> list[str]:
+    """The settings that differ from a variant's, after the variant's name."""
+    plain = type(metric)(**metric.variants[variant]) if variant else type(metric)()
+    differing = [
+        text
+        for field in dataclasses.fields(metric)
+        if field.name != metric.main_setting and getattr(metric, field.name) != getattr(plain, field.name)
+        for text in _written_setting(metric, field.name, getattr(plain, field.name))
+    ]
+    return [f"variant={variant}", *differing] if variant else differing
+
+
+def _written_setting(metric: Metric[Any], name: str, plain: object) -> list[str]:
+    """A setting; of a model its name, where it is another, and each setting of its own: `lm.window=512`."""
+    value, kind = getattr(metric, name), setting_types(type(metric))[name]
+    if not is_kind(kind):
+        return [f"{name}={_word(value)}"]
+    named = [] if str(value) == str(plain) else [f"{name}={value}"]
+    plain = described(kind, str(value), like=plain) if named else plain
+    return named + [
+        f"{name}.{field.name}={_word(getattr(value, field.name))}"
+        for field in dataclasses.fields(value)
+        if field.compare and getattr(value, field.name) != getattr(plain, field.name, None)
+    ]
+
+
+def _tolerance(model: Backend) -> float:
+    return {"bfloat16": 0.1, "float16": 0.02}.get(getattr(model, "dtype", ""), 1e-4)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_setting(metric: str, name: str, value: object, hint: object) -> None:
+    """Refuse a value of the wrong kind, with what would be right."""
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            choices = ", ".join(map(str, get_args(hint)))
+            raise MetricError(f"{metric} has no {name} '{value}'. Choose one of: {choices}.")
+    elif is_kind(hint):
+        if not obeys(value, hint):  # type: ignore[arg-type]
+            raise MetricError(f"{metric}: {name} must be a {hint.__name__}, not '{value}'.")  # type: ignore[attr-defined]
+    elif isinstance(hint, type) and not _is_a(value, hint):
+        raise MetricError(f"{metric}: {name} must be {_KINDS.get(hint, hint.__name__)}, not '{value}'.")
+
+
+def _is_a(value: object, hint: type) -> bool:
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+
+
+_KINDS = MappingProxyType({int: "a whole number", float: "a number", bool: "true or false", str: "a word"})

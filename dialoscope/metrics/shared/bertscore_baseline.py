@@ -1,0 +1,74 @@
+"""What BERTScore gives texts that have nothing to do with each other, layer by layer."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from dialoscope.core.errors import BackendError
+from dialoscope.core.safe_text import printable
+from dialoscope.models.content import content_hash, unreadable
+
+_COLUMNS = ["LAYER", "P", "R", "F"]
+
+
+class Level(NamedTuple):
+    """What unrelated texts score."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A file of baselines: a line `LAYER,P,R,F`, then one with these numbers for each layer."""
+
+    name: ClassVar[str] = "baseline"
+    version: ClassVar[int] = 1
+
+    file: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the file."""
+        return content_hash([Path(self.file)])
+
+    def level(self, layer: int) -> Level:
+        """That of one layer, 0 for the embeddings."""
+        levels = _levels(self.file, self.fingerprint)
+        if layer not in levels:
+            has = f"{len(levels)} layers, from {min(levels)} to {max(levels)}" if levels else "none"
+            raise BackendError(f"{printable(self.file)} has no line for layer {layer}; it has {has}.")
+        return levels[layer]
+
+
+@lru_cache(maxsize=4)
+def _levels(file: str, fingerprint: str) -> dict[int, Level]:
+    """What is in the file now; `fingerprint` is of that."""
+    try:
+        header, *lines = Path(file).read_text(encoding="utf-8-sig").splitlines() or [""]
+    except OSError as error:
+        raise unreadable(error) from error
+    except UnicodeDecodeError as error:
+        raise BackendError(f"{printable(file)} is no text, so no file of baselines.") from error
+    separator = "\t" if "\t" in header else ","
+    if [name.strip() for name in header.split(separator)] != _COLUMNS:
+        raise BackendError(f"{printable(file)} is no file of baselines: its first line is not LAYER,P,R,F.")
+    rows = [_row(file, place, line.split(separator)) for place, line in enumerate(lines, 2) if line.strip()]
+    return dict(rows)
+
+
+def _row(file: str, place: int, cells: list[str]) -> tuple[int, Level]:
+    try:
+        layer, *numbers = cells
+        level = Level(*map(float, numbers))
+        if not all(-math.inf < number < 1 for number in level):
+            raise ValueError
+        return int(layer), level
+    except (ValueError, TypeError) as error:
+        raise BackendError(
+            f"{printable(file)}, line {place}: no baselines of a layer. There must be the layer's number and "
+            "three numbers below 1, for precision, recall and F."
+        ) from error

@@ -1,0 +1,106 @@
+"""The list of metrics, for people and for the documentation."""
+
+import dataclasses
+import inspect
+import json
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dialoscope.core.errors import MetricError
+from dialoscope.metrics import metric_class, metric_names, plugin_named
+from dialoscope.metrics.shared.base import Metric
+
+Known = Callable[[Metric[Any]], Mapping[str, Any]]
+"""What is known of how far a metric can be trusted."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What there is to know about a metric before using it."""
+
+    name: str
+    what: str
+    direction: str
+    bounds: str
+    needs: str
+    settings: str
+    variants: str
+    paper: str
+    trust: Mapping[str, Any]
+    """How it goes with what people say: `told` in words, or why it is not known, and in numbers."""
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All metrics."""
+
+    entries: tuple[Entry, ...]
+    broken: tuple[str, ...] = ()
+    """For each plug-in that cannot be used, a sentence that says why."""
+
+    def printed(self, form: str) -> str:
+        """As text, json or markdown."""
+        return {"json": self.json, "markdown": self.markdown}.get(form, self.text)()
+
+    def json(self) -> str:
+        """A list of objects."""
+        return json.dumps([dataclasses.asdict(entry) for entry in self.entries], ensure_ascii=False, indent=1)
+
+    def markdown(self) -> str:
+        """A table whose names lead to the metrics' cards."""
+        head = "| metric | what it is | direction | bounds | needs | variants | trust |\n" + "|---" * 7 + "|"
+        rows = [
+            f"| [{entry.name}]({entry.name}.md) | {entry.what} | {entry.direction} | {entry.bounds} "
+            f"| {entry.needs} | {entry.variants} | {entry.trust.get('told', '–')} |"
+            for entry in self.entries
+        ]
+        return "\n".join([head, *rows])
+
+    def text(self) -> str:
+        """A paragraph for each."""
+        return "\n\n".join([*map(_paragraph, self.entries), *self.broken])
+
+
+def catalogue(trust: Known = lambda _: {}) -> Catalogue:
+    """All metrics that are installed, and what is known of each by its default settings."""
+    entries, broken = [], []
+    for name in metric_names():
+        try:
+            chosen = metric_class(name)
+            with plugin_named(chosen):
+                entries.append(_entry(chosen, trust))
+        except MetricError as error:
+            broken.append(str(error))
+    return Catalogue(tuple(entries), tuple(broken))
+
+
+def _entry(chosen: type[Metric[Any]], trust: Known) -> Entry:
+    default = chosen()
+    direction = {True: "higher is better", False: "lower is better", None: "neither end is better"}
+    settings = [f"{field.name}={getattr(default, field.name)}" for field in dataclasses.fields(default)]
+    return Entry(
+        name=chosen.name,
+        what=(inspect.getdoc(chosen) or "").split("\n\n")[0].replace("\n", " "),
+        direction=direction[chosen.higher_is_better],
+        bounds=str(default.bounds),
+        needs=", ".join(sorted(default.needs)) or "nothing",
+        settings=", ".join(settings),
+        variants=", ".join(chosen.variants) or "–",
+        paper=chosen.paper,
+        trust=trust(default),
+    )
+
+
+def _paragraph(entry: Entry) -> str:
+    lines = [
+        f"{entry.name}",
+        textwrap.fill(entry.what, 100, initial_indent="  ", subsequent_indent="  "),
+        f"  {entry.direction}; {entry.bounds}; needs {entry.needs}",
+        f"  settings: {entry.settings}",
+        *([f"  variants: {entry.variants}"] if entry.variants != "–" else []),
+        f"  {entry.paper}",
+        *([f"  trust: {entry.trust['told']}"] if entry.trust else []),
+    ]
+    return "\n".join(lines)

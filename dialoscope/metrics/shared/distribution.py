@@ -1,0 +1,101 @@
+"""What metrics have in common that compare how a system talks with how people talk."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.metrics.shared.base import PoolMetric
+from dialoscope.metrics.shared.points import Points, pair_of, points_of
+from dialoscope.metrics.shared.truncation_notes import note_cutting
+from dialoscope.models.corpus import References
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Backend, Corpus, Encoder
+from dialoscope.text.batch import Batch
+
+
+@dataclass(frozen=True)
+class DistributionMetric(PoolMetric[Points]):
+    """A metric of where contexts with a system's replies lie, and contexts with what people said."""
+
+    of_replies = False
+    at_once = True
+    tally = Points
+    most_blocks = 20
+
+    encoder: Encoder = TransformerEncoder(pooling="first")
+    """What gives a context and a reply, read together, a point; `encoder.pooling` is first, mean or max."""
+    real: Corpus = References()
+    """What people said: `references`, those of the system's own replies, or a file of dialogues."""
+    turns: int = 0
+    """How many of the last turns of the context are read; 0: all."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 0:
+            raise MetricError(f"{self.name}: turns must be 0 (all) or more.")
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """A corpus stands in for references."""
+        return frozenset({"context", "references"} if self._own else {"context"})
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """The encoder, and the corpus where there is one."""
+        return (self.encoder,) if self._own else (self.encoder, self.real)
+
+    @property
+    def statistics(self) -> Hashable:
+        """The points are the same whatever is asked of them."""
+        return "points", self.encoder, self.real, self.turns
+
+    @property
+    def _own(self) -> bool:
+        return isinstance(self.real, References)
+
+    def measure(self, batch: Batch) -> Points:
+        """The points; those of all metrics are made once."""
+        corpus = None if self._own else self.real
+        return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies were read without the oldest part of their context, or without an end."""
+        pairs = (
+            (row, pair_of(example, text, self.turns))
+            for row, example in enumerate(batch)
+            if example.has_context
+            for text in (example.response, *(example.references if self._own else ()))
+        )
+        return note_cutting(batch, self.encoder, pairs)
+
+    @abstractmethod
+    def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
+        """The number with each block left out of the points of a corpus that are held."""
+
+    def scores_without_others(self, tally: Points, count: int) -> Floats:
+        """Of a corpus each block of its dialogues; references go with the replies that they are beside.
+
+        Where a sample stands for a corpus, what it varies is scaled to what the corpus does.
+        """
+        crowd = tally.crowd
+        if crowd is None:
+            return np.empty(0)
+        dialogue = np.unique(crowd.items, return_inverse=True)[1]
+        found = self._scores_without_others(tally, dialogue % min(count, int(dialogue.max()) + 1))
+        if not len(found):
+            return found
+        scaled: Floats = found.mean() + (found - found.mean()) * math.sqrt(len(crowd.points) / crowd.count)
+        return scaled
+
+    def amount(self, tally: Points) -> int:
+        """The points of replies."""
+        return tally.generated.count
+
+    def score_each(self, tally: Points) -> Floats:
+        """A reply alone has no distribution."""
+        return np.full(len(tally), math.nan)

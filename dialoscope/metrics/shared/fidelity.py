@@ -1,0 +1,160 @@
+"""How alike two covariances are: exactly from the covariances, and without the bias of small samples.
+
+The fidelity of covariances S and T is the sum of the singular values σ of S^½ T^½. What two independent
+samples of n and m points show of it are the singular values of their centred product XY'/√(nm), which are
+S^½ T^½ seen through two random matrices. What that does to singular values is known (free multiplication by
+two Marchenko–Pastur laws) and can be undone. Let the level y(k) be the noise at which k directions are left,
+Σ σ²/(σ²+y²) = k. The fidelity is 2/π ∫ y(k) dk, for k from 0 to the number of dimensions. The singular values
+of the samples have levels too, y(k) √((1−k/n)(1−k/m)), so that y(k) follows for all k well below n and m.
+
+What lies beyond has to be extrapolated. How, is known from a case with a known answer: the fidelity of S with
+itself, as two halves of one sample show it, must be the trace of S, which samples show without bias.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats
+
+SMALL = 256
+"""Up to so many rows or columns singular values are found directly, which is more exact, and fast enough."""
+EXACT = 1e-8
+"""How far off a sum of singular values may be, as a part of it, when it is found by way of their squares."""
+EPSILON = float(np.finfo(np.float64).eps)
+
+REACH = 0.8
+"""Up to this part of a sample's points its levels can be trusted."""
+SLOPE = 0.4
+"""How fast levels fall is seen from this part of their reach on."""
+STEPS = 320
+POWERS = (0.0, 30.0)
+"""How fast levels may fall beyond their reach."""
+STEEPER = 0.5
+"""How much faster or slower than those of either side with itself levels of two sides may fall."""
+
+
+def nuclear_norm(matrix: Floats) -> float:
+    """The sum of the singular values."""
+    if min(matrix.shape) > SMALL:
+        squares = singular_squares(matrix)
+        total = float(np.sqrt(squares).sum())
+        if _error_of_roots(squares) <= EXACT * total:
+            return total
+    return float(np.linalg.svd(matrix, compute_uv=False).sum())
+
+
+def singular_squares(matrix: Floats) -> Floats:
+    """The squares of the singular values, which is faster than these, and exact beside the largest."""
+    wide = matrix if len(matrix) <= matrix.shape[1] else matrix.T
+    return np.asarray(np.maximum(np.linalg.eigvalsh(wide @ wide.T), 0))
+
+
+def _error_of_roots(squares: Floats) -> float:
+    """How far off the sum of roots may be: large squares carry their rounding into roots of small ones."""
+    rounding = EPSILON * float(squares.max())
+    return float((rounding / np.sqrt(np.maximum(squares, rounding))).sum()) if rounding else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The noise at which so many directions are left, for what two samples have in common."""
+
+    left: Floats
+    """How many directions, ascending."""
+    noise: Floats
+    """What is seen at each, freed from what the sizes of the samples did to it."""
+    points: float
+    """Those of the smaller sample."""
+
+    @classmethod
+    def of(cls, squares: Sequence[Floats], sizes: tuple[float, float]) -> "Levels":
+        """From the squared singular values of one or more pairs of samples, all of these sizes."""
+        every = np.concatenate(squares)
+        if not every.any():
+            return cls(np.ones(1), np.full(1, EPSILON), min(sizes))
+        noise = every.max() * np.exp(np.linspace(8, -32, STEPS))
+        left = np.array([(every / (every + one)).sum() for one in noise]) / len(squares)
+        kept = left < 0.999 * min(sizes)
+        left, noise = left[kept], noise[kept]
+        return cls(left, np.sqrt(noise / ((1 - left / sizes[0]) * (1 - left / sizes[1]))), min(sizes))
+
+    def at(self, left: float | Floats) -> Floats:
+        """The level at which so many directions are left."""
+        return np.exp(np.interp(np.log(left), np.log(self.left), np.log(self.noise)))
+
+    def body(self, reach: float, shrunk: tuple[float, float] | None = None) -> float:
+        """The fidelity of the directions within reach; as samples of other sizes would show it, if given."""
+        inside = self.left < reach
+        left = np.append(self.left[inside], reach)
+        noise = np.append(self.noise[inside], self.at(reach)) * _shrinking(left, shrunk)
+        return 2 / math.pi * (2 * float(noise[0] * left[0]) + _integral(noise, left))
+
+    def tail(self, reach: float, dims: int, power: float, shrunk: tuple[float, float] | None = None) -> float:
+        """The fidelity of the directions beyond reach, if levels fall there with a power of what is left."""
+        if reach >= dims:
+            return 0.0
+        left = np.geomspace(reach, dims, STEPS)
+        end = np.sqrt(np.maximum(dims - left, 0) / (dims - reach))  # so levels of the last directions go to 0
+        noise = self.at(reach) * (left / reach) ** -power * end * _shrinking(left, shrunk)
+        return 2 / math.pi * _integral(noise, left)
+
+    def power(self, reach: float, dims: int, total: float) -> float:
+        """The power with which levels must fall beyond their reach so that the whole is a known total."""
+        wanted = total - self.body(reach)
+        low, high = POWERS
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.tail(reach, dims, middle) > wanted else (low, middle)
+        return (low + high) / 2
+
+
+def _integral(heights: Floats, places: Floats) -> float:
+    return float(((heights[1:] + heights[:-1]) * np.diff(places)).sum() / 2)
+
+
+def _shrinking(left: Floats, sizes: tuple[float, float] | None) -> Floats | float:
+    if sizes is None:
+        return 1.0
+    return np.asarray(np.sqrt(np.maximum(1 - left / sizes[0], 0) * np.maximum(1 - left / sizes[1], 0)))
+
+
+def fidelity_estimate(
+    crossed: Levels, own: tuple[Levels, Levels], traces: tuple[float, float], dims: int
+) -> float:
+    """The fidelity of what two samples were drawn from.
+
+    `own` are the levels of either side with itself, the whole of which is known: the trace.
+    """
+    reach = min(dims, REACH * min(levels.points for levels in (crossed, *own)))
+    powers = [levels.power(reach, dims, trace) for levels, trace in zip(own, traces, strict=True)]
+    wholes = [
+        levels.body(reach) + levels.tail(reach, dims, power)
+        for levels, power in zip(own, powers, strict=True)
+    ]
+    power = max(POWERS[0], sum(powers) / 2 + _steeper(crossed, own, reach))
+    seen = crossed.body(reach) + crossed.tail(reach, dims, power)
+    return seen * _clipped(math.sqrt(math.prod(traces) / math.prod(wholes)))
+
+
+def _steeper(crossed: Levels, own: tuple[Levels, Levels], reach: float) -> float:
+    """How much faster levels of two sides fall than those of either with itself: a median, for the cliffs."""
+    left = reach * np.geomspace(SLOPE, 1, 30)
+    beside = np.log(crossed.at(left)) - (np.log(own[0].at(left)) + np.log(own[1].at(left))) / 2
+    slope = -float(np.median(np.diff(beside) / np.diff(np.log(left))))
+    return min(max(slope, -STEEPER), STEEPER)
+
+
+def shown_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
+    """The fidelity that two samples of these sizes would show, if both were drawn from the same points."""
+    reach = min(dims, REACH * own.points)
+    power = own.power(reach, dims, trace)
+    whole = own.body(reach) + own.tail(reach, dims, power)
+    return (own.body(reach, sizes) + own.tail(reach, dims, power, sizes)) * _clipped(trace / whole)
+
+
+def _clipped(ratio: float) -> float:
+    """What is left to correct is noise; where it is more, there is nothing to correct by."""
+    return min(max(ratio, 0.5), 2.0)

@@ -1,0 +1,378 @@
+"""The Fréchet distance between two Gaussians, from samples of them: arrays in, numbers out.
+
+The distance is ‖μr−μg‖² + tr Sr + tr Sg − 2 F. The fidelity F is the sum of the singular values of Sr^½ Sg^½,
+and no square root of a matrix is needed for it: with any Br, Bg for which Br'Br = Sr and Bg'Bg = Sg it is the
+sum of the singular values of Br Bg'. Fewer points than dimensions are such a B themselves.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.metrics.shared.fidelity import (
+    EPSILON,
+    Levels,
+    fidelity_estimate,
+    nuclear_norm,
+    shown_fidelity,
+    singular_squares,
+)
+
+Bools = NDArray[np.bool_]
+
+CHUNK = 8192
+SPLITS = 20
+"""Into halves, at most; many points need fewer."""
+FEWEST = 4
+"""Points that a half must have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """How many points there are, their mean, and how they lie around it; those of two sets can be added."""
+
+    count: int
+    mean: Floats  # (dims,)
+    spread: Floats
+    """The points less their mean while they are fewer than the dimensions; then the sum of the outer
+    products of these with themselves (dims, dims)."""
+
+    @classmethod
+    def of(cls, points: NDArray[Any]) -> "Moments":
+        """Of the rows of an array of any kind of numbers."""
+        parts = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
+        return cls.streamed(parts, points.shape[1])
+
+    @classmethod
+    def streamed(cls, chunks: Iterable[NDArray[Any]], dims: int) -> "Moments":
+        """Of the rows of many arrays, of which no more than one is held at a time."""
+        return reduce(add, map(_of_chunk, chunks), cls(0, np.zeros(dims), np.zeros((0, dims))))
+
+    @property
+    def dims(self) -> int:
+        """How many numbers a point has."""
+        return len(self.mean)
+
+    @property
+    def is_scatter(self) -> bool:
+        """Whether the spread is the sum of outer products."""
+        return self.count >= self.dims
+
+    @property
+    def scatter(self) -> Floats:
+        """The sum of the outer products of the points less their mean."""
+        return self.spread if self.is_scatter else self.spread.T @ self.spread
+
+    @property
+    def squares(self) -> float:
+        """The sum of the squared distances of the points from their mean."""
+        return float(np.trace(self.spread) if self.is_scatter else np.vdot(self.spread, self.spread))
+
+    @property
+    def trace(self) -> float:
+        """That of the covariance: the variances of all dimensions together."""
+        return self.squares / (self.count - 1) if self.count > 1 else math.nan
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """Those of both sets together."""
+        if not (self.count and other.count):
+            return self if self.count else other
+        count, apart = self.count + other.count, other.mean - self.mean
+        mean = self.mean + apart * (other.count / count)
+        if count < self.dims:
+            moved = [part.spread + (part.mean - mean) for part in (self, other)]
+            return Moments(count, mean, np.concatenate(moved))
+        between = np.outer(apart, apart * (self.count * other.count / count))
+        return Moments(count, mean, self.scatter + other.scatter + between)
+
+    def without(self, part: "Moments") -> "Moments":
+        """Those of the points that are not in a part; as many as there are dimensions must be left."""
+        count, apart = self.count - part.count, part.mean - self.mean
+        between = np.outer(apart, apart * (self.count * part.count / count))
+        mean = self.mean - apart * (part.count / count)
+        return Moments(count, mean, self.scatter - part.scatter - between)
+
+
+def _of_chunk(points: NDArray[Any]) -> Moments:
+    points = np.asarray(points, np.float64)
+    if not len(points):
+        return Moments(0, np.zeros(points.shape[1]), points)
+    mean = points.mean(axis=0)
+    centred = points - mean
+    return Moments(len(points), mean, centred.T @ centred if len(points) >= points.shape[1] else centred)
+
+
+def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float:
+    """The distance between the Gaussians with these moments; undefined for fewer than two points on a side.
+
+    `squared=False` takes the distance of the means as it is, which is what the paper prints.
+    """
+    if min(real.count, generated.count) < 2:
+        return math.nan
+    apart = real.mean - generated.mean
+    within = real.trace + generated.trace - 2 * fidelity(real, generated)
+    found = _mean_term(float(apart @ apart), squared=squared) + within
+    return found if math.isnan(found) else max(0.0, found)
+
+
+def fidelity(real: Moments, generated: Moments) -> float:
+    """The sum of the singular values of the product of the roots of two covariances."""
+    scale = math.sqrt((real.count - 1) * (generated.count - 1))
+    return nuclear_norm(_factor(real) @ _factor(generated).T) / scale
+
+
+def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
+    """The moments of all parts but one, for each part in turn."""
+    whole = reduce(add, parts)
+    for place, part in enumerate(parts):
+        if whole.count - part.count >= max(1, whole.dims):
+            yield whole.without(part)
+        else:
+            others = (*parts[:place], *parts[place + 1 :])
+            yield reduce(add, others, Moments(0, np.zeros(whole.dims), np.zeros((0, whole.dims))))
+
+
+def _last(blocks: Ints) -> int:
+    return int(blocks.max(initial=-1))
+
+
+class Halves(NamedTuple):
+    """The moments of two halves of each side; no item is in different halves."""
+
+    real: tuple[Moments, Moments]
+    generated: tuple[Moments, Moments]
+
+
+class Side(NamedTuple):
+    """Points, and which of them belong together."""
+
+    points: Floats
+    items: Ints
+
+
+class Known(NamedTuple):
+    """What samples show without bias."""
+
+    between: float
+    """The squared distance of the means."""
+    traces: tuple[float, float]
+    """Those of the two covariances."""
+    worth: tuple[float, float]
+    """How many points that do not belong together a point is worth, on either side."""
+
+
+def debiased(
+    real: Floats,
+    generated: Floats,
+    real_items: Ints,
+    generated_items: Ints,
+    *,
+    squared: bool = True,
+    seed: int = 0,
+) -> float:
+    """An estimate of the distance between what the points were drawn from, which the plain one overstates.
+
+    Points with the same item belong together (they share a context, say), whichever side they are on; those
+    of different items must be independent. An estimate without bias lies below 0 as often as above where
+    there is no distance. Undefined where a half of a side has fewer than `FEWEST` points.
+    """
+    sides = Side(real, real_items), Side(generated, generated_items)
+    halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
+    return _debiased_of(*sides, halvings, squared=squared)
+
+
+def debiased_without(
+    real: Floats,
+    generated: Floats,
+    real_items: Ints,
+    generated_items: Ints,
+    real_blocks: Ints,
+    generated_blocks: Ints,
+    *,
+    squared: bool = True,
+    seed: int = 0,
+) -> Floats:
+    """The estimate with the points of each block left out in turn; blocks are numbered from 0.
+
+    All are made from the same halvings. How far the smallest directions of a half show depends on each of its
+    points, so that many small blocks make the error look larger than it is; about ten are best.
+    """
+    sides = Side(real, real_items), Side(generated, generated_items)
+    halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
+    values = []
+    for block in range(1 + max(map(_last, (real_blocks, generated_blocks)))):
+        kept = real_blocks != block, generated_blocks != block
+        rest = Side(real[kept[0]], real_items[kept[0]]), Side(generated[kept[1]], generated_items[kept[1]])
+        some = [(first[kept[0]], second[kept[1]]) for first, second in halvings]
+        values.append(_debiased_of(*rest, some, squared=squared))
+    return np.array(values)
+
+
+def debiased_from_halves(
+    real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
+) -> float:
+    """The same for more points than can be held, from the moments of two halves of the items."""
+    halves = [Halves(real, generated)]
+    if _too_few(halves):
+        return math.nan
+    apart = [real[half].mean - generated[half].mean for half in (0, 1)]
+    traces = (real[0] + real[1]).trace, (generated[0] + generated[1]).trace
+    return _debiased(halves, Known(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared)
+
+
+def split_half(points: Floats, items: Ints, *, squared: bool = True, seed: int = 0) -> float:
+    """The plain distance between halves of the same points, which is all bias: the mean over many halvings.
+
+    To be read beside a plain value of as many points on either side as a half has; `null` is for other sizes.
+    """
+    side = Side(points, items)
+    halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
+    return float(np.mean([frechet(*each.real, squared=squared) for each in halves]))
+
+
+def null(
+    points: Floats, items: Ints, sizes: tuple[int, int], *, squared: bool = True, seed: int = 0
+) -> float:
+    """The plain distance to be expected of two samples of these sizes if both were drawn like the points.
+
+    The two do not share items. Where they do (both answer the same contexts), plain values are lower than
+    this, and only the debiased one can be read by itself.
+    """
+    side = Side(points, items)
+    halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
+    if _too_few(halves) or min(sizes) < 2:
+        return math.nan
+    known = _known(side, side)
+    trace = known.traces[0]
+    if not trace > 0:
+        return 0.0
+    shown = shown_fidelity(
+        _levels(halves, known.worth)[1], trace, side.points.shape[1], (sizes[0] - 1, sizes[1] - 1)
+    )
+    return _mean_term(trace / sizes[0] + trace / sizes[1], squared=squared) + 2 * trace - 2 * shown
+
+
+def _debiased_of(
+    real: Side, generated: Side, halvings: Sequence[tuple[Bools, Bools]], *, squared: bool
+) -> float:
+    halves = _split(real, generated, halvings)
+    return math.nan if _too_few(halves) else _debiased(halves, _known(real, generated), squared=squared)
+
+
+def _debiased(halves: Sequence[Halves], known: Known, *, squared: bool) -> float:
+    shown = 0.0
+    if min(known.traces) > 0:
+        crossed, *own = _levels(halves, known.worth)
+        shown = fidelity_estimate(crossed, (own[0], own[1]), known.traces, halves[0].real[0].dims)
+    return _mean_term(known.between, squared=squared) + sum(known.traces) - 2 * shown
+
+
+def _mean_term(between: float, *, squared: bool) -> float:
+    """An estimate below 0 stays below 0 when it is not squared."""
+    return between if squared else math.copysign(math.sqrt(abs(between)), between)
+
+
+def _too_few(halves: Sequence[Halves]) -> bool:
+    return min(half.count for each in halves for side in each for half in side) < FEWEST
+
+
+def _enough(points: int) -> int:
+    """How many halvings make their choice negligible beside the noise of so many points."""
+    return min(SPLITS, max(2, 6000 // max(points, 1)))
+
+
+def _halvings(real: Side, generated: Side, seed: int, count: int) -> list[tuple[Bools, Bools]]:
+    """Which points are in the first half, so many times; items of one side and of both are halved apart."""
+    items = np.unique(np.concatenate([real.items, generated.items]))
+    places = [np.searchsorted(items, side.items) for side in (real, generated)]
+    kinds = np.isin(items, real.items) * 2 + np.isin(items, generated.items)
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        first = np.zeros(len(items), bool)
+        first[np.lexsort((rng.random(len(items)), kinds))[::2]] = True
+        found.append((first[places[0]], first[places[1]]))
+    return found
+
+
+def _split(real: Side, generated: Side, halvings: Sequence[tuple[Bools, Bools]]) -> list[Halves]:
+    return [Halves(_halved(real.points, one), _halved(generated.points, other)) for one, other in halvings]
+
+
+def _halved(points: Floats, first: Bools) -> tuple[Moments, Moments]:
+    return Moments.of(points[first]), Moments.of(points[~first])
+
+
+class Summary(NamedTuple):
+    """One side as a whole, made from items, which are independent, and not from points, which need not be."""
+
+    mean: Floats
+    added: Floats
+    """What each item adds to the mean (items, dims); the sum of all is 0."""
+    noise: float
+    """The expected squared distance of the mean from the true one."""
+    trace: float
+    worth: float
+
+
+def _summary(side: Side, items: Ints) -> Summary:
+    mean = side.points.mean(axis=0, dtype=np.float64)
+    centred = side.points - mean
+    added = np.zeros((len(items), len(mean)))
+    np.add.at(added, np.searchsorted(items, side.items), centred / len(centred))
+    noise = _noise(added, added, len(np.unique(side.items)))
+    trace = float(np.vdot(centred, centred)) / len(centred) + noise
+    return Summary(mean, added, noise, trace, min(1.0, trace / noise / len(centred)) if noise else 1.0)
+
+
+def _noise(added: Floats, other: Floats, items: int) -> float:
+    """The covariance of two means, over all dimensions, from what each of so many items adds to either."""
+    return float(np.vdot(added, other)) * items / (items - 1) if items > 1 else 0.0
+
+
+def _known(real: Side, generated: Side) -> Known:
+    items = np.unique(np.concatenate([real.items, generated.items]))
+    one, other = _summary(real, items), _summary(generated, items)
+    shared = _noise(one.added, other.added, len(np.intersect1d(real.items, generated.items)))
+    apart = one.mean - other.mean
+    between = float(apart @ apart) - one.noise - other.noise + 2 * shared
+    return Known(between, (one.trace, other.trace), (one.worth, other.worth))
+
+
+def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Levels, Levels, Levels]:
+    """Of the sides with each other, and of either with itself; always between points of different halves."""
+    crossed = [pair for real, other in halves for pair in ((real[0], other[1]), (real[1], other[0]))]
+    return (
+        _levels_of(crossed, worth),
+        _levels_of([each.real for each in halves], (worth[0], worth[0])),
+        _levels_of([each.generated for each in halves], (worth[1], worth[1])),
+    )
+
+
+def _levels_of(pairs: Sequence[tuple[Moments, Moments]], worth: tuple[float, float]) -> Levels:
+    sizes = [float(np.mean([pair[side].count - 1 for pair in pairs])) * worth[side] for side in (0, 1)]
+    return Levels.of([_seen_squares(*pair) for pair in pairs], (sizes[0], sizes[1]))
+
+
+def _seen_squares(one: Moments, other: Moments) -> Floats:
+    scale = (one.count - 1) * (other.count - 1)
+    return singular_squares(_factor(one) @ _factor(other).T) / scale
+
+
+def _factor(moments: Moments) -> Floats:
+    """A matrix whose product with itself, transposed and itself, is the scatter."""
+    if not moments.is_scatter:
+        return moments.spread
+    try:
+        return np.asarray(np.linalg.cholesky(moments.spread).T)
+    except np.linalg.LinAlgError:  # singular: what is not above rounding is nothing
+        values, vectors = np.linalg.eigh(moments.spread)
+        kept = values > values[-1] * len(values) * EPSILON
+        return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)

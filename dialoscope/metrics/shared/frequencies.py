@@ -1,0 +1,119 @@
+"""How rare tokens are: in how many texts of people each occurs, and the weight that follows from it."""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import BackendError, DataError, MetricError
+from dialoscope.core.safe_text import printable
+from dialoscope.core.signature import signature
+from dialoscope.core.tally import begins_run
+from dialoscope.data.dialogues import EVERYBODY
+from dialoscope.data.replies import read
+from dialoscope.metrics.shared.matching import in_chunks, text_size
+from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.corpus import hash_of
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Encoder
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Texts of people in a file: a text on each line, or anything that replies can be read from."""
+
+    name: ClassVar[str] = "sentences"
+    version: ClassVar[int] = 1
+
+    file: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the file holds."""
+        try:
+            return hash_of(Path(self.file))
+        except BackendError as absent:
+            raise MetricError(f"idf must be none, references, or a file of texts. {absent}") from absent
+
+    def texts(self) -> Iterator[str]:
+        """Each line; of a row with references those, else its response; of a dialogue every turn."""
+        if Path(self.file).suffix.lower() == ".txt":
+            yield from filter(str.strip, _lines(Path(self.file)))
+            return
+        for example in read(self.file, speaker=EVERYBODY):
+            yield from example.references or (example.response,)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{printable(str(path))} is not UTF-8, from byte {error.start} on.") from error
+    except OSError as error:
+        raise DataError(f"{printable(str(path))} cannot be read: {error.strerror}.") from error
+
+
+class Frequencies(NamedTuple):
+    """In how many of some texts each token occurs."""
+
+    texts: int
+    ids: Ints
+    """The tokens that occur, ascending."""
+    counts: Ints
+
+    def weights(self, ids: Ints) -> Floats:
+        """The inverse document frequency of these tokens, as bert-score smooths it."""
+        place = np.searchsorted(self.ids, ids)
+        known = np.append(self.ids, -1)[place] == ids
+        counts = np.where(known, np.append(self.counts, 0)[place], 0)
+        return np.asarray(np.log((self.texts + 1) / (counts + 1)))
+
+
+def frequencies(ids: Ints, owner: Ints, times: Ints) -> Frequencies:
+    """Of tokens, each with the text it is of, and for each text how often it is there."""
+    order = np.lexsort((ids, owner))
+    ids, owner = ids[order], owner[order]
+    once = begins_run(ids, owner)
+    found, place = np.unique(ids[once], return_inverse=True)
+    counts = np.bincount(place, times[owner[once]], len(found)).astype(np.int64)
+    return Frequencies(int(times.sum()), found, counts)
+
+
+def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Frequencies:
+    """Of all texts of a corpus, each as the encoder is to read it; counted once, then remembered."""
+    shallow = _shallowest(encoder)
+    (found,) = remembered(
+        f"document frequencies {signature(shallow)} {shallow.fingerprint}",
+        # The ending says how the file is read, and so which texts the same bytes are.
+        [text_key(signature(corpus), Path(corpus.file).suffix, corpus.fingerprint, read_as("a text"))],
+        lambda _: [(0, _counted(shallow, corpus, read_as))],
+        keep=isinstance(encoder, TransformerEncoder),
+    )
+    return Frequencies(int(found[0, 0]), *found[:, 1:])
+
+
+def _shallowest(encoder: Encoder) -> Encoder:
+    """The encoder without its layers, where they can be left out: the tokens of a text need none."""
+    if isinstance(encoder, TransformerEncoder):
+        return dataclasses.replace(encoder, layer=0)
+    return encoder
+
+
+def _counted(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Ints:
+    """A column for each token that occurs, with its number and its count; before it, the number of texts."""
+    times = Counter(map(read_as, corpus.texts()))
+    if not times:
+        raise MetricError(f"{printable(corpus.file)} holds no text, so that no token can be weighed by it.")
+    counts: Counter[int] = Counter()
+    for texts in in_chunks(list(times), text_size):
+        tokens = [found.ids for found in encoder.encode_tokens(texts)]
+        owner = np.repeat(np.arange(len(texts)), [len(ids) for ids in tokens])
+        part = frequencies(np.concatenate(tokens), owner, np.array([times[text] for text in texts]))
+        counts.update(dict(zip(part.ids.tolist(), part.counts.tolist(), strict=True)))
+    ids = sorted(counts)
+    return np.array([[times.total(), *ids], [0, *(counts[one] for one in ids)]], np.int64)

@@ -1,0 +1,155 @@
+"""What coherence and fluency have in common: the log-probability of a reply, and the paper's scale for it."""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Sums
+from dialoscope.metrics.shared.base import Bounds, Fitted, GradeMetric, Metric, ratio
+from dialoscope.metrics.shared.reading import Join, Spaces, Texts, in_context, note_cut_texts, reading, totals
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import LanguageModel
+from dialoscope.text.batch import Batch
+
+DEFAULT = TransformerLanguageModel("smollm2-dialog")
+"""The language model where none is named; one reading of it serves all that is made of likelihoods."""
+
+DIGITS = 6
+"""Of a fitted floor: so many can be read and typed again, and no score shows the rest."""
+
+TOKENS = 30
+"""As many as a reply may have, for how far off a sum over them may be."""
+
+
+@dataclass(frozen=True)
+class ReadInContext(Metric[Sums]):
+    """A metric of what a language model thinks of a reply after its context."""
+
+    tally = Sums
+    needs = frozenset({"context"})
+    at_once = True
+
+    lm: LanguageModel = DEFAULT
+    """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
+    turns: int = 0
+    """How many of the last turns it sees; 0: all."""
+    join: Join = "newline"
+    """What stands between turns, and between the last one and the reply."""
+    spaces: Spaces = field(default="strip", kw_only=True)
+    """Whether spaces around a reply are left out, as a language model makes much of them, or kept."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turns < 0:
+            raise MetricError(f"{self.name}: turns must be 0 (all) or more.")
+
+    @property
+    def statistics(self) -> Hashable:
+        """The sum over tokens and their number, whatever is made of them."""
+        return "in context", self.lm, self.turns, self.join, self.spaces
+
+    def announce(self, batch: Batch) -> None:
+        """The reply after its context."""
+        reading(batch, self.lm).add(self.texts(batch))
+
+    def measure(self, batch: Batch) -> Sums:
+        """Undefined where the reply or what comes before it is blank."""
+        return totals(reading(batch, self.lm).answers(self.texts(batch)))
+
+    def notes(self, batch: Batch) -> list[str]:
+        """Which replies were read without all of their context."""
+        return note_cut_texts(batch, self.lm, self.texts(batch))
+
+    def texts(self, batch: Batch) -> Texts:
+        """Each reply after its context."""
+        return in_context(batch, self.turns, self.join, self.spaces)
+
+
+@dataclass(frozen=True)
+class ScaledLikelihood(GradeMetric[Sums]):
+    """Each reply has its log-probability, as it is or on a scale from 0 to 1, and a system their mean."""
+
+    tally = Sums
+    higher_is_better = True
+    fits = "floor"
+
+    length: Literal["mean", "sum"] = "mean"
+    """Over the tokens of a reply: their mean, or their sum, in which short replies fare better."""
+    scale: Literal["normalised", "raw"] = "normalised"
+    """From 0, at the floor and below, to 1, which is certainty; or natural logarithms as they are."""
+    percentile: float = 5.0
+    """Which percentile of all replies becomes the floor, where that is fitted."""
+    floor: float = 0.0
+    """The log-probability that becomes 0; 0: fitted to all replies of the run."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.percentile < 100:
+            raise MetricError(f"{self.name}: percentile must be 0 or more and below 100.")
+        if not (self.floor <= 0 and math.isfinite(self.floor)):
+            raise MetricError(
+                f"{self.name}: floor must be below 0, as log-probabilities are, or 0 to fit it to replies."
+            )
+        if self.scale == "raw" and self.floor:
+            raise MetricError(f"{self.name}: a floor is of no use with scale=raw; leave one of them out.")
+
+    @property
+    def bounds(self) -> Bounds:
+        """A probability is at most 1."""
+        return Bounds(-math.inf, 0) if self.scale == "raw" else Bounds(0, 1)
+
+    @property
+    def tolerance(self) -> float:
+        """A sum of logarithms is off by what each of them is."""
+        summed = self.length == "sum" and self.scale == "raw"
+        return super().tolerance * (TOKENS if summed else 1)
+
+    def score_each(self, tally: Sums) -> Floats:
+        """Undefined on a scale whose floor was never fitted."""
+        raw = self._raw(tally)
+        if self.scale == "raw":
+            return raw
+        return ratio(np.maximum(raw, self.floor) - self.floor, np.full(len(raw), -self.floor))
+
+    @property
+    def to_fit(self) -> bool:
+        """Whether there is a scale and nobody has said where it begins."""
+        return self.scale == "normalised" and not self.floor
+
+    def fitted(self, tally: Sums) -> Fitted:
+        """With the percentile of these replies for a floor; as it was, and so undefined, without one."""
+        if not self.to_fit:
+            return Fitted(self)
+        raw = self._raw(tally)
+        raw = raw[np.isfinite(raw)]
+        if not len(raw):
+            return Fitted(self, f"{self} is undefined: no reply has a log-probability to fit its floor to.")
+        floor = float(np.percentile(raw, self.percentile))
+        if floor == raw.max():
+            return Fitted(
+                self,
+                f"{self} is undefined: nearly all replies are equally likely, and no floor tells them apart.",
+            )
+        return Fitted(replace(self, floor=float(f"{floor:.{DIGITS}g}")), self._few(len(raw)))
+
+    def beside(self, tally: Sums) -> Mapping[str, float]:
+        """What became 0."""
+        return {"floor": self.floor} if self.floor else {}
+
+    def _raw(self, tally: Sums) -> Floats:
+        sums, tokens = tally.rows.astype(float).T
+        return sums if self.length == "sum" else ratio(sums, tokens)
+
+    def _few(self, count: int) -> str:
+        """With so few replies a percentile lies between the two lowest of them."""
+        if count * self.percentile >= 100:
+            return ""
+        return (
+            f"The floor of {self} was fitted to {count} replies, so that one or two of them decide it; fit "
+            "it to more, or take that of a larger run with --like RUN (like=)."
+        )

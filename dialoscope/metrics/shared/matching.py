@@ -1,0 +1,245 @@
+"""Greedy matching: each token of a text with the token of another text that is most like it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby, pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.signature import signature
+from dialoscope.core.tally import ranges
+from dialoscope.metrics.shared.base import ratio
+from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.encoder import TransformerEncoder
+from dialoscope.models.protocols import Encoder, TokenVectors, Vectors
+
+Bits = NDArray[np.int32]
+Thing = TypeVar("Thing")
+
+VERSION = 1
+"""Raised when the same vectors match otherwise than before: what the score cache knows is then not used."""
+
+AT_ONCE = 2**19
+"""Bytes of text whose vectors are in memory together: about 140,000 tokens, 200 MB at 384 dimensions."""
+
+_LONGEST = 2**12
+"""Bytes that a longer text counts for, since no encoder reads all of it."""
+
+_TOGETHER = 256
+"""Replies to one reference that are matched together; everybody may have been asked the same."""
+
+_TINY = np.finfo(np.float32).tiny
+"""What the length of a vector is taken for where it has none, so that it is like no other."""
+
+
+class Couple(NamedTuple):
+    """A reply and one of its references, as an encoder is to read them."""
+
+    reply: str
+    reference: str
+
+
+class Matches(NamedTuple):
+    """The tokens of some couples, of each those of the reply and then those of the reference."""
+
+    tokens: Bits  # (2, tokens)
+    """Which token, -1 - id for one of a reference, and the bits of its highest cosine with the other side."""
+    lengths: Ints  # (couples,)
+
+    @classmethod
+    def of(cls, couples: Sequence[Bits]) -> "Matches":
+        """What was found for each couple, one after the other."""
+        tokens = np.concatenate([np.zeros((2, 0), np.int32), *couples], axis=1)
+        return cls(tokens, np.array([couple.shape[1] for couple in couples], np.int64))
+
+    @property
+    def is_reference(self) -> NDArray[np.bool_]:
+        """Which tokens are of references."""
+        return np.asarray(self.tokens[0] < 0)
+
+    @property
+    def ids(self) -> Ints:
+        """The number of each token in the encoder's vocabulary."""
+        return np.asarray(np.where(self.is_reference, ~self.tokens[0], self.tokens[0]), np.int64)
+
+    @property
+    def cosines(self) -> NDArray[np.float32]:
+        """How like each token is to the token of the other side that is most like it."""
+        return np.asarray(self.tokens[1].view(np.float32))
+
+    @property
+    def owner(self) -> Ints:
+        """The couple of each token."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+    def take(self, couples: Ints) -> "Matches":
+        """These couples, in this order."""
+        lengths = self.lengths[couples]
+        starts = np.cumsum(self.lengths) - self.lengths
+        return Matches(self.tokens[:, ranges(starts[couples], lengths)], lengths)
+
+
+def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> Matches:
+    """The matches of all couples; what a model has once computed comes from the score cache."""
+    found = remembered(
+        f"greedy matching v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
+        [text_key(*couple) for couple in couples],
+        lambda places: matched(encoder, couples, places),
+        what=f"Matching with {encoder}",
+        keep=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
+    )
+    return Matches.of(found)
+
+
+def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) -> Iterator[tuple[int, Bits]]:
+    """For each of the places, what `Matches` holds of the couple there.
+
+    Couples with the same reference are matched by one product of matrices. Vectors are in memory for some
+    references at a time with all replies to them; those of texts that come again wait for it as long as
+    they need no more room than the others, so that nearly every text is encoded once.
+    """
+    groups = _groups(couples, places)
+    last = {text: number for number, group in enumerate(groups) for text in group.texts}
+    known: dict[str, TokenVectors] = {}
+    done = 0
+    for chunk in in_chunks(groups, lambda group: sum(map(text_size, group.texts))):
+        done += len(chunk)
+        lacking = list(dict.fromkeys(text for group in chunk for text in group.texts if text not in known))
+        known.update(zip(lacking, encoder.encode_tokens(lacking), strict=True))
+        yield from _matched_chunk(chunk, known)
+        known = _kept({text: found for text, found in known.items() if last[text] >= done})
+
+
+class _Group(NamedTuple):
+    """Replies to one reference."""
+
+    reference: str
+    replies: list[str]
+    places: list[int]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self.reference, *self.replies
+
+
+def _groups(couples: Sequence[Couple], places: Iterable[int]) -> list[_Group]:
+    """By reference, as each first comes: references of one reply stay near each other."""
+    groups: dict[tuple[str, int], _Group] = {}
+    replies: Counter[str] = Counter()
+    for place in places:
+        reply, reference = couples[place]
+        number = replies[reference] // _TOGETHER
+        group = groups.setdefault((reference, number), _Group(reference, [], []))
+        group.replies.append(reply)
+        group.places.append(place)
+        replies[reference] += 1
+    return list(groups.values())
+
+
+def in_chunks(things: Sequence[Thing], size: Callable[[Thing], int]) -> Iterator[list[Thing]]:
+    """As many at a time as may be in memory together."""
+    chunk = np.cumsum([size(thing) for thing in things]) // AT_ONCE
+    for _, some in groupby(zip(chunk.tolist(), things, strict=True), key=lambda numbered: numbered[0]):
+        yield [thing for _, thing in some]
+
+
+def text_size(text: str) -> int:
+    """How much a text adds to what is in memory: by bytes, since a rare character is a token or more."""
+    return min(len(text.encode("utf-8", "surrogatepass")), _LONGEST) + 4
+
+
+def _kept(known: Mapping[str, TokenVectors]) -> dict[str, TokenVectors]:
+    """As many of them as may wait; copies, since each is a part of the whole batch it was computed in."""
+    room = AT_ONCE - np.cumsum([text_size(text) for text in known])
+    return {
+        text: TokenVectors(found.ids, found.vectors.copy())
+        for (text, found), left in zip(known.items(), room.tolist(), strict=True)
+        if left >= 0
+    }
+
+
+def _matched_chunk(chunk: Sequence[_Group], known: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
+    """All in one piece first, since a reply's few tokens are not worth arrays of their own."""
+    ids: list[Ints] = []
+    cosines: list[Vectors] = []
+    for group in chunk:
+        reference, replies = known[group.reference], [known[reply] for reply in group.replies]
+        marked = ~reference.ids
+        for reply in replies:
+            ids += reply.ids, marked
+        for best in _best_cosines(reference.vectors, [reply.vectors for reply in replies]):
+            cosines += best
+    tokens = np.empty((2, sum(map(len, ids))), np.int32)
+    np.concatenate(ids, out=tokens[0], casting="same_kind")
+    np.concatenate(cosines, out=tokens[1].view(np.float32))
+    ends = np.cumsum([len(one) + len(other) for one, other in zip(ids[::2], ids[1::2], strict=True)]).tolist()
+    places = [place for group in chunk for place in group.places]
+    for place, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
+        yield place, tokens[:, begin:end]
+
+
+class _Best(NamedTuple):
+    """The highest cosine of each token with any of the other side; 0 where that side has none."""
+
+    of_reply: Vectors  # (tokens of the reply,)
+    of_reference: Vectors  # (tokens of the reference,)
+
+
+def _best_cosines(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
+    """For each reply, itself and the reference."""
+    found = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
+    for reply in replies:
+        nothing = not (len(reply) and len(reference))
+        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(found)
+
+
+def _nothing(vectors: Vectors) -> Vectors:
+    return np.zeros(len(vectors), np.float32)
+
+
+def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
+    """The same where every text has a token; not asked for anything where none has."""
+    vectors = np.concatenate([reference, *replies])
+    cosines = vectors[len(reference) :] @ reference.T
+    # Scaled only now, since there are fewer cosines than numbers in the vectors.
+    scale = 1 / np.maximum(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)), _TINY)
+    cosines *= scale[len(reference) :, None]
+    cosines *= scale[: len(reference)]
+    ends = list(accumulate(map(len, replies)))
+    of_replies, starts = cosines.max(axis=1), [0, *ends[:-1]]
+    of_reference = np.maximum.reduceat(cosines, starts, axis=0)
+    for start, end, recalled in zip(starts, ends, of_reference, strict=True):
+        yield _Best(of_replies[start:end], recalled)
+
+
+class Scores(NamedTuple):
+    """How well replies match their references."""
+
+    precision: Floats  # (couples,)
+    recall: Floats
+    f1: Floats
+
+
+def scores(matches: Matches, unweighted: Ints, weights: Floats) -> Scores:
+    """The weighted mean of the cosines of the reply's tokens, that of the reference's, and what lies between.
+
+    Tokens that are `unweighted` can be matched, but do not count. A couple with a text that has no other
+    token scores 0; a text all of whose other tokens weigh nothing has no mean.
+    """
+    counted = ~np.isin(matches.ids, unweighted)
+    weights = np.where(counted, weights, 0.0)
+    side, sides = 2 * matches.owner + matches.is_reference, 2 * len(matches.lengths)
+    total = np.bincount(side, weights, sides)
+    means = ratio(np.bincount(side, weights * matches.cosines, sides), total).clip(-1, 1)
+    empty = (np.bincount(side, counted, sides) == 0).reshape(-1, 2).any(axis=1)
+    precision, recall = (np.where(empty, 0.0, mean) for mean in means.reshape(-1, 2).T)
+    return Scores(precision, recall, _harmonic_mean(precision, recall))
+
+
+def _harmonic_mean(precision: Floats, recall: Floats) -> Floats:
+    """Between the two; 0 where they lie on different sides of it, as no mean of that kind does."""
+    apart = precision * recall <= 0
+    return np.where(apart, 0.0, 2 * precision * recall / np.where(apart, 1.0, precision + recall))

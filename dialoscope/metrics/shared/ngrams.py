@@ -1,0 +1,151 @@
+"""What the metrics of n-grams share."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import MetricError
+from dialoscope.core.tally import Tokens
+from dialoscope.metrics.shared.base import Amount, PoolMetric
+from dialoscope.text.batch import Batch
+from dialoscope.text.tokenizer import Tokenizer
+from dialoscope.text.tokens import hashed_grams, reply_words
+
+# Odd, so that multiplying by it (modulo 2**64) loses nothing; not the one that n-grams are hashed with.
+_SPREAD = np.int64(-0x4B47D0C5A9F1E1B3)
+
+
+_AT_A_TIME = 8192
+
+
+class OfGrams(Protocol):
+    """A metric of the n-grams of the replies."""
+
+    name: ClassVar[str]
+
+    @property
+    def n(self) -> int:
+        """How many words an n-gram has."""
+
+    @property
+    def tokenizer(self) -> str:
+        """What cuts a reply into words."""
+
+
+def check_n(metric: OfGrams) -> None:
+    """Refuse n-grams of no words, and an unknown tokenizer."""
+    Tokenizer(metric.tokenizer)
+    if not 1 <= metric.n <= 100:
+        raise MetricError(f"{metric.name}: n must be between 1 and 100, not {metric.n}.")
+
+
+@dataclass(frozen=True)
+class GramMetric(PoolMetric[Tokens]):
+    """A function of how often each n-gram comes in everything a system said."""
+
+    tally = Tokens
+    main_setting = "n"
+
+    n: int = 2
+    tokenizer: str = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_n(self)
+
+    @abstractmethod
+    def of_counts(self, counts: Ints, words: int) -> float:
+        """The number from the counts of all different n-grams, and how many words were said."""
+
+    @property
+    def statistics(self) -> Hashable:
+        """The words in the order they were said, which is all that n-grams of any length are made of."""
+        return "words", self.tokenizer
+
+    def measure(self, batch: Batch) -> Tokens:
+        """The words of each reply."""
+        return reply_words(batch, Tokenizer(self.tokenizer))
+
+    @property
+    def depends_on(self) -> Amount | None:
+        """The more words, the fewer of their n-grams are new, and the more different ones there are."""
+        return "words"
+
+    def amount(self, tally: Tokens) -> int:
+        """All words that were said."""
+        return len(tally.ids)
+
+    @abstractmethod
+    def score_some(self, tally: Tokens) -> Floats:
+        """The number for each of some replies."""
+
+    def score_each(self, tally: Tokens) -> Floats:
+        """The number for each reply; some at a time, which sorts faster and in less memory than all."""
+        places = np.split(np.arange(len(tally)), np.arange(_AT_A_TIME, len(tally), _AT_A_TIME))
+        return np.concatenate([self.score_some(tally.take(rows)) for rows in places])
+
+    def score(self, tally: Tokens) -> float:
+        """Undefined when no reply is n words long."""
+        return self._of_some(np.bincount(numbered(hashed_grams(tally, self.n).ids)), len(tally.ids))
+
+    def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
+        """From the counts of everything, less those of each block."""
+        grams = hashed_grams(tally, self.n)
+        gram, block = numbered(grams.ids), np.repeat(blocks.astype(np.int32), grams.lengths)
+        every = np.bincount(gram)
+        words = np.bincount(blocks, weights=tally.lengths).astype(np.int64)
+        left = (
+            every - np.bincount(gram[block == number], minlength=len(every)) for number in range(len(words))
+        )
+        said = (int(words.sum() - own) for own in words)
+        return np.array([self._of_some(counts, total) for counts, total in zip(left, said, strict=True)])
+
+    def _of_some(self, counts: Ints, words: int) -> float:
+        there = counts[counts > 0]
+        return self.of_counts(there, words) if len(there) else math.nan
+
+
+def numbered(grams: Ints) -> NDArray[np.int32]:
+    """The n-grams as 0, 1, 2, …, so that they can be counted again and again without being sorted."""
+    # What np.unique does, in half its memory.
+    order = np.argsort(grams)
+    new = np.zeros(len(grams), bool)
+    in_order = grams[order]
+    np.not_equal(in_order[1:], in_order[:-1], out=new[1:])
+    del in_order
+    numbers = np.empty(len(grams), np.int32)
+    numbers[order] = np.cumsum(new, dtype=np.int32)
+    return numbers
+
+
+class CountsInEach(NamedTuple):
+    """How often each different n-gram comes in the text it belongs to."""
+
+    owner: Ints
+    times: Ints
+
+
+def counts_in_each(grams: Tokens) -> CountsInEach:
+    """One row for each different n-gram of each text."""
+    owner = grams.owner
+    keys = within(owner, grams.ids)
+    order = np.argsort(keys)
+    keys = keys[order]
+    first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if len(keys) else order
+    return CountsInEach(owner[order[first]], np.diff(np.append(first, len(keys))))
+
+
+def within(owner: Ints, grams: Ints) -> Ints:
+    """A number for "this n-gram in this text", which takes one sort where the two apart would take two."""
+    return grams + owner * _SPREAD
+
+
+def distinct_in_each(grams: Tokens) -> Floats:
+    """How many different n-grams each text has."""
+    return np.bincount(counts_in_each(grams).owner, minlength=len(grams)).astype(float)

@@ -1,0 +1,110 @@
+"""In how many texts of people each word occurs: a table that is shipped, or counted from any file."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import dialoscope.models.registry as assets
+from dialoscope.core.errors import MetricError
+from dialoscope.core.safe_text import printable
+from dialoscope.metrics.shared.frequencies import Sentences
+from dialoscope.models.asset_kinds import asset_named, check_kind
+from dialoscope.models.corpus import hash_of
+from dialoscope.text.tokenizer import Tokenizer
+
+TABLE = "words.tsv"
+"""Of an asset: a word and its count on each line."""
+TABLE_TOKENIZER = "words"
+"""How the texts behind the shipped table were cut into words."""
+
+
+class Counts(NamedTuple):
+    """In how many texts each word occurs, and the commonest of them."""
+
+    words: Mapping[str, int]
+    most: int
+
+    def rarity(self, word: str) -> float:
+        """From 0 for the commonest word to 1 for one that stands in a single text, or in none.
+
+        The inverse document frequency between its lowest and its highest value: how many texts there are
+        drops out.
+        """
+        return 1 - math.log(self.words.get(word, 1)) / math.log(self.most)
+
+
+@dataclass(frozen=True)
+class WordCounts:
+    """Where words are counted: an asset that holds counts, or a file of texts."""
+
+    name: ClassVar[str] = "word-counts"
+    version: ClassVar[int] = 1
+
+    corpus: str
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what the table or the file holds."""
+        return hash_of(Path(self.corpus)) if self._is_file else assets.fingerprint(self._asset)
+
+    @property
+    def asset_names(self) -> tuple[str, ...]:
+        """The assets behind it, for their licences."""
+        return asset_named(self.corpus)
+
+    def counts(self, tokenizer: Tokenizer) -> Counts:
+        """The counts of words as a tokenizer cuts them; read once for each content of the file."""
+        if not self._is_file and tokenizer.name != TABLE_TOKENIZER:
+            raise MetricError(
+                f"The counts of '{self.corpus}' are of words as the tokenizer '{TABLE_TOKENIZER}' cuts them, "
+                f"not '{tokenizer.name}'. Name a file of texts to count them in: corpus=FILE."
+            )
+        return _counts(self, tokenizer, self.fingerprint)
+
+    @property
+    def _is_file(self) -> bool:
+        if Path(self.corpus).is_file():
+            return True
+        if self.corpus not in assets.ASSETS:
+            raise MetricError(
+                f"There is no file of texts '{printable(self.corpus)}' to count words in, nor an asset of "
+                "that name."
+            )
+        return False
+
+    @property
+    def _asset(self) -> str:
+        return check_kind(self.corpus, "table of words", "word counts")
+
+
+@lru_cache(maxsize=4)
+def _counts(of: WordCounts, tokenizer: Tokenizer, fingerprint: str) -> Counts:
+    found = _counted(of, tokenizer) if of._is_file else _table(assets.locate(of._asset) / TABLE)
+    most = max(found.values(), default=0)
+    if most < 2:
+        raise MetricError(
+            f"No word stands in two texts of {printable(of.corpus)}, so that none is rarer than another. "
+            "Name a larger file."
+        )
+    return Counts(found, most)
+
+
+def _counted(of: WordCounts, tokenizer: Tokenizer) -> Counter[str]:
+    return counted(Sentences(of.corpus).texts(), tokenizer)
+
+
+def counted(texts: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
+    """In how many of the texts each word occurs."""
+    found: Counter[str] = Counter()
+    for words in tokenizer(list(texts)):
+        found.update(set(words))
+    return found
+
+
+def _table(path: Path) -> dict[str, int]:
+    lines = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return {word: int(count) for word, count in lines}

@@ -1,0 +1,48 @@
+"""What people said in dialogues, from a file of ours or from an asset in the form its makers gave it."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import dialoscope.models.registry as assets
+from dialoscope.core.records import Example
+from dialoscope.models.asset_kinds import check_kind
+from dialoscope.models.corpus import FileCorpus
+
+_KIND = "dialogues"
+
+
+def said(corpus: str) -> Iterator[Example]:
+    """Everything that was said after something, with what was said before it as context."""
+    if not is_asset(corpus):
+        yield from FileCorpus(corpus).examples()
+        return
+    folder = assets.locate(check_kind(corpus, "set of dialogues", _KIND))
+    yield from {"chitchat": _chitchat, "movie-dialogues": _films}[corpus](folder)
+
+
+def hash_of_corpus(corpus: str) -> str:
+    """A hash of what the dialogues are."""
+    if is_asset(corpus):
+        return assets.fingerprint(check_kind(corpus, "set of dialogues", _KIND))
+    return FileCorpus(corpus).fingerprint
+
+
+def is_asset(corpus: str) -> bool:
+    """Whether an asset is meant: a file of that name comes first."""
+    return corpus in assets.ASSETS and not Path(corpus).exists()
+
+
+def _chitchat(folder: Path) -> Iterator[Example]:
+    talks = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    for name, talk in talks.items():
+        turns = tuple(" ".join(part["text"] for part in turn) for turn in talk["messages"])
+        for place in range(1, len(turns)):
+            yield Example(f"{name}#{place + 1}", "people", turns[place], turns[:place])
+
+
+def _films(folder: Path) -> Iterator[Example]:
+    with (folder / "moviedialog.csv").open(encoding="utf-8", newline="") as file:
+        for number, row in enumerate(csv.DictReader(file)):
+            yield Example(str(number), "people", row["reply"], (row["statement"],))

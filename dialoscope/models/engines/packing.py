@@ -1,0 +1,237 @@
+"""Laying out many texts as few trees of tokens, so that what texts begin with is computed once.
+
+Texts with the same prefix hang below one copy of it, and a prefix that continues another hangs below that
+one: the replies of several systems to one context, and the turns of one dialogue. A pack is a row of whole
+trees without padding; each token sees those before it in its own node and in the nodes above.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from dialoscope.core.arrays import Ints
+
+WORTH_SHARING = 8
+"""A prefix of fewer tokens is copied: sharing it would only tie unrelated texts together."""
+
+
+WIDE, NARROW = 512, 128
+"""Tokens of a tree whose root is shared with gain, and of one whose root is next to nothing."""
+
+
+class Piece(NamedTuple):
+    """Tokens to be scored, given those before them, which are not empty."""
+
+    before: tuple[int, ...]
+    tokens: tuple[int, ...]
+
+
+class Span(NamedTuple):
+    """A run of tokens in a pack."""
+
+    begin: int
+    end: int
+
+
+@dataclass
+class Pack:
+    """Whole trees, one after the other, and where in them tokens are scored.
+
+    What hangs below a node follows it at once, so that a token is seen by those that follow it up to the end
+    of what hangs below its node: token k by token q if k <= q < ends[k].
+    """
+
+    ids: Ints
+    positions: Ints
+    ends: Ints
+    trees: list[Span]
+    nodes: list[Span]
+    sources: Ints
+    """Where the model has read all that stands before a scored token."""
+    targets: Ints
+    """The scored tokens, those of one piece together."""
+    pieces: list[int]
+    """Which pieces these are of, in their order."""
+    lengths: Ints
+    """How many tokens each of them has."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def line(self, node: Span) -> Ints:
+        """What the last token of a node sees: all tokens above it, and the node's own."""
+        above = np.flatnonzero(self.ends[: node.begin] > node.begin)
+        return np.concatenate([above, np.arange(node.begin, node.end)])
+
+
+def cut(prefix: Sequence[int], tokens: Sequence[int], start: Sequence[int], window: int) -> list[Piece]:
+    """The pieces of a text that fit the model's window.
+
+    A prefix that is too long loses its oldest tokens. Tokens beyond half a window are scored given the half
+    window before them.
+    """
+    before = (*start, *prefix)
+    if not before:  # nothing says how likely a first token is
+        before, tokens = tuple(tokens[:1]), tokens[1:]
+    if not tokens:
+        return []
+    if len(before) + len(tokens) <= window:
+        return [Piece(before, tuple(tokens))]
+    half = window // 2
+    kept = max(window - len(tokens), half) - len(start)
+    first = (*start, *before[len(start) :][-kept:])
+    pieces = [Piece(first, tuple(tokens[: window - len(first)]))]
+    done = len(pieces[0].tokens)
+    whole = (*before, *tokens)
+    while done < len(tokens):
+        place = len(before) + done
+        pieces.append(Piece(tuple(whole[place - half : place]), tuple(tokens[done : done + half])))
+        done += half
+    return pieces
+
+
+def packed(pieces: Sequence[Piece], budget: int) -> Iterator[Pack]:
+    """All pieces in packs of about so many tokens, the longest trees first."""
+    trees = sorted(_trees(pieces, budget), key=lambda tree: -tree.size)
+    waiting: list[_Tree] = []
+    size = 0
+    for tree in trees:
+        if waiting and size + tree.size > budget:
+            yield _laid_out(waiting, pieces)
+            waiting, size = [], 0
+        waiting.append(tree)
+        size += tree.size
+    if waiting:
+        yield _laid_out(waiting, pieces)
+
+
+@dataclass
+class _Tree:
+    """Prefixes that continue one another, and the pieces below each."""
+
+    prefixes: list[tuple[int, ...]] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    pieces: list[tuple[int, int]] = field(default_factory=list)
+    """A piece and the prefix it stands below."""
+    size: int = 0
+
+
+def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
+    """Trees that are not too large; one that would be is cut, and its parts repeat what they share."""
+    by_prefix: dict[tuple[int, ...], list[int]] = {}
+    for place, piece in enumerate(pieces):
+        by_prefix.setdefault(piece.before, []).append(place)
+    tree, line = _Tree(), list[int]()  # the line from the root down to the last prefix
+    for prefix in sorted(by_prefix):
+        while line and not _continues(prefix, tree.prefixes[line[-1]]):
+            line.pop()
+        if not line and tree.pieces:
+            yield tree
+            tree = _Tree()
+        below = False  # whether the line ends with this prefix already
+        for place in by_prefix[prefix]:
+            more = len(pieces[place].tokens) - 1 + (0 if below else _growth(tree, line, prefix))
+            if tree.pieces and tree.size + more > min(budget, _widest(prefix)):
+                yield tree
+                tree, line, below = _Tree(), [], False
+            if not below:
+                _grow(tree, line, prefix)
+                below = True
+            tree.pieces.append((place, line[-1]))
+            tree.size += len(pieces[place].tokens) - 1
+    if tree.pieces:
+        yield tree
+
+
+def _widest(prefix: tuple[int, ...]) -> int:
+    """How large a tree may grow: attention looks at all of it, so beyond this copying its root is cheaper."""
+    return max(WIDE, 4 * len(prefix)) if len(prefix) >= WORTH_SHARING else NARROW
+
+
+def _continues(prefix: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return len(other) >= WORTH_SHARING and prefix[: len(other)] == other
+
+
+def _growth(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
+    """How many tokens of a prefix are new below the last of the line."""
+    return len(prefix) - (len(tree.prefixes[line[-1]]) if line else 0)
+
+
+def _grow(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> None:
+    """Put a prefix below the last of the line."""
+    tree.size += _growth(tree, line, prefix)
+    tree.prefixes.append(prefix)
+    tree.parents.append(line[-1] if line else -1)
+    line.append(len(tree.prefixes) - 1)
+
+
+def _laid_out(trees: Sequence[_Tree], pieces: Sequence[Piece]) -> Pack:
+    layout = _Layout(pieces)
+    for tree in trees:
+        layout.add(tree)
+    return layout.pack()
+
+
+@dataclass
+class _Layout:
+    """A pack in the making."""
+
+    pieces: Sequence[Piece]
+    ids: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    """Of each node, in tokens."""
+    trees: list[Span] = field(default_factory=list)
+    nodes: list[Span] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    placed: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+
+    def add(self, tree: _Tree) -> None:
+        """Each prefix with what is new in it, its pieces, and then the prefixes that continue it."""
+        begin, line = len(self.ids), list[tuple[int, int]]()  # prefixes that may go on, and their nodes
+        below: dict[int, list[int]] = {}
+        for piece, above in tree.pieces:
+            below.setdefault(above, []).append(piece)
+        for place, (prefix, parent) in enumerate(zip(tree.prefixes, tree.parents, strict=True)):
+            while line and line[-1][0] != parent:
+                self.ends[line.pop()[1]] = len(self.ids)
+            known = len(tree.prefixes[parent]) if parent >= 0 else 0
+            line.append((place, self._node(prefix[known:], known)))
+            last = len(self.ids) - 1
+            for piece in below.get(place, ()):
+                self._score(piece, last, len(prefix))
+        for _, node in line:
+            self.ends[node] = len(self.ids)
+        self.trees.append(Span(begin, len(self.ids)))
+
+    def _node(self, tokens: Sequence[int], position: int) -> int:
+        begin = len(self.ids)
+        self.ids.extend(tokens)
+        self.positions.extend(range(position, position + len(tokens)))
+        self.nodes.append(Span(begin, len(self.ids)))
+        self.ends.append(len(self.ids))
+        return len(self.nodes) - 1
+
+    def _score(self, place: int, last: int, position: int) -> None:
+        """A piece: its first token is told by the end of its prefix, its last one is only asked for."""
+        tokens = self.pieces[place].tokens
+        self.sources.append(last)
+        self.sources.extend(range(len(self.ids), len(self.ids) + len(tokens) - 1))
+        if len(tokens) > 1:
+            self._node(tokens[:-1], position)
+        self.targets.extend(tokens)
+        self.placed.append(place)
+        self.lengths.append(len(tokens))
+
+    def pack(self) -> Pack:
+        """What was added."""
+        ids, positions, sources, targets, lengths = (
+            np.array(numbers, np.int64)
+            for numbers in (self.ids, self.positions, self.sources, self.targets, self.lengths)
+        )
+        ends = np.repeat(self.ends, [node.end - node.begin for node in self.nodes])
+        return Pack(ids, positions, ends, self.trees, self.nodes, sources, targets, self.placed, lengths)

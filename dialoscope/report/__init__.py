@@ -1,0 +1,1 @@
+"""Pages and figures made of results and analyses; nothing is computed here."""

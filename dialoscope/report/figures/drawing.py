@@ -1,0 +1,161 @@
+"""What all figures share: their look, labels that may hold anything, and files that are always the same.
+
+Nothing here touches pyplot, a display, or the settings of whoever else draws in the same process.
+"""
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dialoscope.core.errors import DialoscopeError, MissingExtra
+from dialoscope.core.files import check_file_writable, write_atomically
+from dialoscope.core.safe_text import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, which people tell apart whatever kind of colours they see.
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"
+
+_DATES = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+_DOTS_PER_INCH = 200
+_MOST_PIXELS = 60_000
+"""No side of a picture can have more than 65,535."""
+
+_STYLE: dict[str, Any] = {
+    "text.parse_math": False,  # a system may be called $x$
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib, so that every machine draws the same
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "hatch.linewidth": 0.4,
+    "svg.fonttype": "none",  # words stay words: they can be searched, and browsers know every script
+    "svg.hashsalt": "dialoscope",
+    "pdf.fonttype": 42,
+    "savefig.facecolor": "white",
+}
+_OTHER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans SC",
+    "Noto Sans Devanagari",
+    "Noto Sans Arabic",
+    "Noto Sans Thai",
+    "WenQuanYi Zen Hei",
+    "Arial Unicode MS",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "Nirmala UI",
+    "FreeSans",
+    "Unifont",
+)
+"""Fonts that have what matplotlib's own lacks, where one is installed; elsewhere a box is drawn."""
+
+
+def ready(path: str | Path) -> None:
+    """Say before anything is computed that a figure could not be had: its name, its folder, matplotlib."""
+    place = Path(path)
+    if place.suffix.lower().removeprefix(".") not in _DATES:
+        raise DialoscopeError(
+            f"{printable(str(path))} cannot be drawn: the name of a figure ends in .svg, .png or .pdf."
+        )
+    if not place.parent.is_dir() or place.is_dir():
+        what = "there is a folder of that name" if place.is_dir() else "its folder does not exist"
+        raise DialoscopeError(f"{printable(str(path))} cannot be written: {what}.")
+    try:
+        check_file_writable(place)
+    except OSError as failed:
+        raise DialoscopeError(f"{printable(str(path))} cannot be written: {failed.strerror}.") from failed
+    with look():
+        pass
+
+
+def save(figure: "Figure", path: str | Path) -> Path:
+    """Write a figure as SVG, PNG or PDF, by the name's ending; the same figure gives the same bytes."""
+    ready(path)
+    place = Path(path)
+    kind = place.suffix.lower().removeprefix(".")
+    out = io.BytesIO()
+    with look(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box is drawn in its place
+        _fonts_for_other_scripts(figure)
+        dots = min(_DOTS_PER_INCH, _MOST_PIXELS / max(figure.get_size_inches()))
+        figure.savefig(out, format=kind, dpi=dots, metadata=_DATES[kind])
+    write_atomically(place, [out.getvalue()])
+    return place
+
+
+@contextmanager
+def look() -> Iterator[None]:
+    """The look of all figures, whatever the user's own settings are; also a decorator."""
+    try:
+        import matplotlib as mpl
+    except ImportError as missing:
+        raise MissingExtra("A figure", "matplotlib", "plot") from missing
+    usual: dict[Any, Any] = {**mpl.rcParamsDefault, **_STYLE}
+    with mpl.rc_context({name: usual[name] for name in usual if not name.startswith("backend")}):
+        yield
+
+
+def canvas(width: float, height: float, *, layout: str | None = "constrained") -> "Figure":
+    """An empty figure of so many inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout=layout)  # type: ignore[arg-type]
+
+
+def label(text: str, most: int = 34) -> str:
+    """A name from the data, visible and short: what is too long loses its middle, for ends tell more."""
+    plain = printable(text)
+    if len(plain) <= most:
+        return plain
+    tail = most // 3
+    return f"{plain[: most - tail - 1]}…{plain[-tail:]}"
+
+
+def width_of(texts: "list[str]", size: float = 7) -> float:
+    """About how many inches the longest of these texts takes."""
+    return max((len(text) for text in texts), default=0) * size * 0.6 / 72
+
+
+def bare(axes: "Axes") -> None:
+    """Without frame and ticks."""
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _fonts_for_other_scripts(figure: "Figure") -> None:
+    from matplotlib.text import Text
+
+    ours = _characters(_STYLE["font.family"][0])
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)  # noqa: S101 - for the type checker
+        if not ours.issuperset(map(ord, text.get_text())):
+            text.set_fontfamily([*_STYLE["font.family"], *_installed()])
+
+
+@lru_cache
+def _characters(family: str) -> frozenset[int]:
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont(family)).get_charmap())
+
+
+@lru_cache
+def _installed() -> tuple[str, ...]:
+    from matplotlib.font_manager import fontManager
+
+    known = set(fontManager.get_font_names())
+    return tuple(name for name in _OTHER_SCRIPTS if name in known)

@@ -1,0 +1,366 @@
+"""Two systems side by side: how far apart they are on the contexts that both answered, and how sure that is.
+
+Whatever says something of replies can be looked at so: every metric of a run, and what people said of them.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
+from dialoscope.metrics.shared.base import ratio, summed_score
+from dialoscope.runs.intervals import Side, equally_many, most_blocks
+from dialoscope.runs.resampling import (
+    MOST_BLOCKS,
+    UNKNOWN,
+    Draws,
+    Interval,
+    PairedSums,
+    block_sums,
+    blocks_of,
+    fewest_blocks,
+    halved_pairs,
+    halves_interval,
+    halves_p,
+    jackknife_error,
+    jackknife_interval,
+    jackknife_p,
+    studentised_bounds,
+)
+
+if TYPE_CHECKING:
+    from dialoscope.runs.result import Result
+
+RATED = "rated:"
+"""What stands before an aspect that people rated, so that it is not taken for a metric of that name."""
+SAME = 1e-9
+"""Values that differ by less than this part of them are equal."""
+
+
+class Summed(NamedTuple):
+    """How a number is made from sums over replies."""
+
+    rows: Callable[[Side], Floats]
+    """What is added up, a row for each reply."""
+    finish: Callable[[Floats], Floats]
+
+
+class Pooled(NamedTuple):
+    """How a number is made from everything that a system said."""
+
+    without: Callable[[Side, Ints], Floats]
+    """The number with each block of replies left out in turn."""
+    blocks: Callable[[int], int]
+    """How many blocks so many replies are put into."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What systems are compared by: a metric of a run, or what people said of an aspect."""
+
+    name: str
+    signature: str
+    higher_is_better: bool | None
+    score: Callable[[Side], float]
+    each: Callable[[Side], Floats] | None
+    """The value of each reply; nothing where a system's number is not made from these."""
+    made: Summed | Pooled
+    depends_on: str | None = None
+    """Of what there must be equally much: words or replies."""
+    amount: Callable[[Side], int] = lambda side: len(side.rows)
+    """The number of these."""
+    widest: float = math.inf
+    """The largest difference that there can be."""
+
+
+def measures(result: "Result") -> tuple[Measure, ...]:
+    """The metrics of a run, and then the aspects that people rated."""
+    rated = [_rated(aspect, result) for aspect in result.ratings.aspects]
+    return (*(of_metric(one, result.label(one)) for one in result.metrics), *rated)
+
+
+def of_metric(one: Metric[Any], name: str) -> Measure:
+    """A metric, by what it is called in a run."""
+
+    def each(side: Side) -> Floats:
+        return one.score_each(side.tally(one))
+
+    return Measure(
+        name,
+        one.signature,
+        one.higher_is_better,
+        score=lambda side: side.score(one),
+        each=each if isinstance(one, AdditiveMetric) and one.of_replies else None,
+        made=_made(one),
+        depends_on=one.depends_on,
+        amount=lambda side: one.amount(side.tally(one)),
+        widest=one.bounds.high - one.bounds.low,
+    )
+
+
+def _made(one: Metric[Any]) -> Summed | Pooled:
+    if isinstance(one, AdditiveMetric):
+        return Summed(lambda side: side.sums(one), one.finish)
+    assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
+    return Pooled(
+        lambda side, blocks: one.scores_without(side.tally(one), blocks),
+        lambda replies: most_blocks(one, replies),
+    )
+
+
+def _rated(aspect: str, result: "Result") -> Measure:
+    """The mean rating of a reply is its value; that more is better is taken for granted."""
+    means = result.ratings.means(aspect, len(result.replies))
+
+    def rows(side: Side) -> Floats:
+        values = means[side.rows]
+        return side.weighed(np.stack([np.nan_to_num(values), np.isfinite(values).astype(float)], axis=1))
+
+    def finish(sums: Floats) -> Floats:
+        return ratio(sums[:, 0], sums[:, 1])
+
+    return Measure(
+        f"{RATED}{aspect}",
+        "the mean of what raters gave a reply",
+        True,
+        score=lambda side: summed_score(rows(side), finish),
+        each=lambda side: means[side.rows],
+        made=Summed(rows, finish),
+    )
+
+
+class Effect(NamedTuple):
+    """What a difference looks like context by context."""
+
+    size: float
+    """The mean difference in standard deviations of the differences; NaN where they do not vary."""
+    higher: int
+    """Contexts in which the second system is higher."""
+    equal: int
+    lower: int
+
+
+class LeftOut(NamedTuple):
+    """The numbers of two systems with each block of the same contexts left out in turn."""
+
+    first: Floats
+    second: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """How far the second of two systems is from the first."""
+
+    first: float
+    """Its value on the contexts that both answered."""
+    second: float
+    halves: Floats | None
+    """The difference in random halves of the contexts; nothing where it depends on how much there is."""
+    left_out: LeftOut
+    effect: Effect | None
+    """Nothing where the numbers of systems are not made from those of replies."""
+    chosen: bool = False
+    """Whether it is of as many replies to each context of both systems, for one had more than the other."""
+    amounts: tuple[int, int] = (0, 0)
+    """The number of words, or of replies, that it depends on: of the first, and of the second."""
+
+    @property
+    def value(self) -> float:
+        """Second less first."""
+        return float(_less(self.second, self.first))
+
+    @property
+    def blocks(self) -> int:
+        """The number of contexts, or of blocks of them."""
+        return len(self.left_out.first)
+
+    @property
+    def contexts(self) -> int:
+        """The number of contexts, or of blocks of them, that have a part in the difference."""
+        if self.effect is not None:
+            return sum(self.effect[1:])
+        first, second = (
+            _less(each, whole) for each, whole in zip(self.left_out, (self.first, self.second), strict=True)
+        )
+        return int(np.count_nonzero((first != 0) | (second != 0))) or self.blocks
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference; NaN where it cannot be told."""
+        return jackknife_error(self._apart())
+
+    @property
+    def p(self) -> float:
+        """How surprising the difference would be if there were none; NaN where that cannot be said."""
+        if math.isnan(self.value):
+            return math.nan
+        if self.halves is None:
+            return jackknife_p(self.value, self._apart(), self.contexts)
+        return float(halves_p(self.halves))
+
+    def interval(self, confidence: float) -> Interval:
+        """Where the difference would fall with other contexts."""
+        if self.halves is None:
+            enough = self.contexts >= fewest_blocks(confidence)
+            return jackknife_interval(self.value, self._apart(), confidence) if enough else UNKNOWN
+        return Interval(*halves_interval(self.halves, confidence).tolist())
+
+    def bounds(self, confidence: float, draws: Draws, weight: float = 1.0) -> Interval:
+        """How low, and how high, the second less so many times the first surely is, each bound by itself."""
+        value = float(_less(self.second, weight * self.first))
+        return studentised_bounds(value, self._apart(weight), confidence, draws)
+
+    def _apart(self, weight: float = 1.0) -> Floats:
+        return _less(self.left_out.second, weight * self.left_out.first)
+
+
+def _less(second: Floats | float, first: Floats | float) -> Floats:
+    """Second less first, and 0 where they differ by rounding alone."""
+    apart = np.subtract(second, first)
+    return np.where(np.abs(apart) <= SAME * np.maximum(np.abs(first), np.abs(second)), 0.0, apart)
+
+
+class Both(NamedTuple):
+    """Two systems, each with its replies to the contexts that both answered."""
+
+    first: Side
+    second: Side
+    items: Ints
+    """Those that both answered."""
+
+    @classmethod
+    def of(cls, first: Side, second: Side) -> "Both":
+        """What they have in common."""
+        return cls(
+            first.answered_by(second), second.answered_by(first), np.intersect1d(first.items, second.items)
+        )
+
+    def item_blocks(self, most: int, seed: int) -> Ints:
+        """The block of each item."""
+        return blocks_of(self.items, most, seed)
+
+    def with_equal_numbers(self, seed: int) -> "list[Both]":
+        """Random choices of equally many replies to each item; the replies themselves where they are so."""
+        if not len(self.items):
+            return [self]
+        return [Both(a, b, self.items) for a, b in equally_many([self.first, self.second], seed)]
+
+
+def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
+    """What each measure says of two systems; what else is measured never shows."""
+    equal = both.with_equal_numbers(draws.seed) if any(one.depends_on for one in measures) else [both]
+    chosen = {one: equal if one.depends_on else [both] for one in measures}
+    summed = {one: choices for one, choices in chosen.items() if isinstance(one.made, Summed)}
+    found = dict(zip(summed, _of_sums(summed, len(both.items), draws), strict=True))
+    return [found[one] if one in found else _of_pool(one, chosen[one], draws.seed) for one in measures]
+
+
+def _of_sums(chosen: Mapping[Measure, Sequence[Both]], items: int, draws: Draws) -> list[Difference]:
+    """The same random halves of the contexts serve all measures."""
+    count = min(items, MOST_BLOCKS)
+    pairs = [_sums(one.made, choices, count, draws.seed) for one, choices in chosen.items()]
+    halved = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
+    left_out = [LeftOut(*pair.left_out()) if count > 1 else _NOTHING_LEFT_OUT for pair in pairs]
+    return [
+        _difference(one, choices, _less(second, first), left)
+        for (one, choices), (first, second), left in zip(chosen.items(), halved, left_out, strict=True)
+    ]
+
+
+def _difference(
+    one: Measure, choices: Sequence[Both], halves: Floats | None, left_out: LeftOut
+) -> Difference:
+    """The numbers of both systems are means over choices of replies."""
+    sides = _sides(choices)
+    first, second = (math.fsum(map(one.score, side)) / len(side) for side in sides)
+    a, b = (round(math.fsum(map(one.amount, side)) / len(side)) for side in sides)
+    return Difference(first, second, halves, left_out, _effect(one, choices), len(choices) > 1, (a, b))
+
+
+def _sides(choices: Sequence[Both]) -> tuple[Sequence[Side], Sequence[Side]]:
+    """The first system, and the second, in each choice."""
+    return [both.first for both in choices], [both.second for both in choices]
+
+
+def _sums(made: Summed | Pooled, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
+    assert isinstance(made, Summed)  # noqa: S101 - the other kind has no sums
+    blocks = choices[0].item_blocks(MOST_BLOCKS, seed)
+    first, second = (
+        np.mean(
+            [
+                _ordered_sums(made.rows(side), blocks[np.searchsorted(choices[0].items, side.items)], count)
+                for side in sides
+            ],
+            axis=0,
+        )
+        for sides in _sides(choices)
+    )
+    return PairedSums(first, second, made.finish)
+
+
+def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
+    """The sums of the rows of each block, added up from the lowest, so that the order of rows cannot show."""
+    order = np.lexsort((*rows.T, blocks))
+    return block_sums(rows[order], blocks[order], count)
+
+
+def _of_pool(one: Measure, choices: Sequence[Both], seed: int) -> Difference:
+    """A paired jackknife: drawing with replacement would repeat replies."""
+    assert isinstance(one.made, Pooled)  # noqa: S101 - the other kind has sums
+    found = [_left_out(one.made, both, seed) for both in choices]
+    return _difference(
+        one, choices, None, LeftOut(*(np.mean(side, axis=0) for side in zip(*found, strict=True)))
+    )
+
+
+def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
+    """Nothing where there is but one block."""
+    if len(both.items) < 2:
+        return _NOTHING_LEFT_OUT
+    blocks = both.item_blocks(made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
+    sides = ((side, blocks[np.searchsorted(both.items, side.items)]) for side in (both.first, both.second))
+    return LeftOut(*(made.without(side, of) for side, of in sides))
+
+
+_NOTHING_LEFT_OUT = LeftOut(np.empty(0), np.empty(0))
+
+
+def _effect(one: Measure, choices: Sequence[Both]) -> Effect | None:
+    if one.each is None:
+        return None
+    items = choices[0].items
+    first, second = (
+        _mean_of_defined(
+            [_item_means(one.each(side), np.searchsorted(items, side.items), len(items)) for side in sides]
+        )
+        for sides in _sides(choices)
+    )
+    known = ~np.isnan(first) & ~np.isnan(second)
+    first, second = first[known], second[known]
+    apart = second - first
+    same = np.abs(apart) <= SAME * np.maximum(np.abs(first), np.abs(second))
+    spread = float(apart.std(ddof=1)) if len(apart) > 1 else 0.0
+    varies = spread > SAME * float(np.abs(apart).max(initial=0))
+    return Effect(
+        math.fsum(apart.tolist()) / len(apart) / spread if varies else math.nan,
+        higher=int(np.sum(~same & (apart > 0))),
+        equal=int(np.sum(same)),
+        lower=int(np.sum(~same & (apart < 0))),
+    )
+
+
+def _item_means(values: Floats, place: Ints, items: int) -> Floats:
+    """The mean of the values of each item; NaN where none is defined."""
+    known = ~np.isnan(values)
+    sums = _ordered_sums(np.stack([values[known], np.ones(known.sum())], axis=1), place[known], items)
+    return ratio(sums[:, 0], sums[:, 1])
+
+
+def _mean_of_defined(means: Sequence[Floats]) -> Floats:
+    """Over choices of replies, of each item; NaN where none is defined."""
+    known = ~np.isnan(means)
+    return ratio(np.where(known, means, 0.0).sum(axis=0), known.sum(axis=0))

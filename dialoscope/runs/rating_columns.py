@@ -1,0 +1,157 @@
+"""What people said of the replies of a run, in columns."""
+
+from array import array
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.records import Rating
+from dialoscope.core.safe_text import printable
+from dialoscope.runs.joining import find
+
+if TYPE_CHECKING:
+    from dialoscope.runs.result import ReplyIndex
+
+
+class Judgements(NamedTuple):
+    """What people said of one aspect, a row for each rating that has a value."""
+
+    reply: Ints
+    rater: Ints
+    """The place of the rater among `raters`."""
+    value: Floats
+    raters: tuple[str, ...]
+    """Those who gave a value; numbers in their order, then names."""
+    missing: int
+    """Ratings without a value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """One row for each rating; NaN where a rater gave no value."""
+
+    reply: Ints
+    """The place of the rated reply in the run."""
+    aspect: tuple[str, ...]
+    rater: tuple[str, ...]
+    value: Floats
+    notes: tuple[str, ...] = ()
+    """What a reader must know of them: how many belong to no reply, how they were scaled."""
+
+    @classmethod
+    def of(cls, replies: "ReplyIndex", records: "Ratings | Iterable[Rating]") -> "Ratings":
+        """Ratings from a file of their own, each at the reply it is of."""
+        if isinstance(records, Ratings):
+            return records
+        held = tuple(records)
+        found = find(replies, held, "rating")
+        builder = RatingsBuilder()
+        for row, one in zip(found.reply.tolist(), held, strict=True):
+            if row >= 0:
+                builder.add(row, (one,))
+        return replace(builder.build(), notes=found.notes)
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """What was rated, in the order it first came."""
+        return tuple(dict.fromkeys(self.aspect))
+
+    def named(self, aspect: str) -> str:
+        """The aspect that is meant; one that differs in case alone will do."""
+        if aspect in self.aspects:
+            return aspect
+        alike = [one for one in self.aspects if one.casefold() == aspect.casefold()]
+        if len(alike) == 1:
+            return alike[0]
+        if not self.aspects:
+            raise DialoscopeError("There are no ratings; give a file of them with --ratings (ratings=).")
+        close = get_close_matches(aspect, self.aspects, n=1)
+        guess = f" (did you mean '{printable(close[0])}'?)" if close else ""
+        known = ", ".join(map(printable, self.aspects))
+        raise DialoscopeError(f"Nobody rated '{printable(aspect)}'{guess}; what was rated: {known}.")
+
+    def __len__(self) -> int:
+        return len(self.reply)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ratings) and (
+            (self.aspect, self.rater, self.reply.tolist())
+            == (other.aspect, other.rater, other.reply.tolist())
+            and np.array_equal(self.value, other.value, equal_nan=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def of_aspect(self, aspect: str) -> Judgements:
+        """What was said of one aspect."""
+        of = np.flatnonzero(np.array(self.aspect, dtype=object) == aspect)
+        rows = of[np.isfinite(self.value[of])]
+        whose = [self.rater[row] for row in rows.tolist()]
+        raters = sorted(set(whose), key=_numbers_first)
+        place = {name: at for at, name in enumerate(raters)}
+        rater = np.array([place[name] for name in whose], np.int64)
+        return Judgements(self.reply[rows], rater, self.value[rows], tuple(raters), len(of) - len(rows))
+
+    def without(self, raters: Collection[str], aspect: str) -> "Ratings":
+        """All but what these raters said of an aspect."""
+        pairs = zip(self.aspect, self.rater, strict=True)
+        return self._some([of != aspect or rater not in raters for of, rater in pairs])
+
+    def of_replies(self, replies: Ints) -> "Ratings":
+        """Only what was said of these replies."""
+        return self._some(np.isin(self.reply, replies).tolist())
+
+    def with_replies(self, rows: Ints) -> "Ratings":
+        """The same if the replies had come in this order, those of each reply by aspect and rater."""
+        reply = np.argsort(rows)[self.reply]
+        keys = list(zip(reply.tolist(), self.aspect, self.rater, strict=True))
+        return replace(self, reply=reply)._at(sorted(range(len(keys)), key=keys.__getitem__))
+
+    def _some(self, kept: Sequence[bool]) -> "Ratings":
+        return self._at(np.flatnonzero(kept).tolist())
+
+    def _at(self, rows: Sequence[int]) -> "Ratings":
+        aspect, rater = (tuple(column[row] for row in rows) for column in (self.aspect, self.rater))
+        chosen = np.array(rows, np.int64)
+        return Ratings(self.reply[chosen], aspect, rater, self.value[chosen], self.notes)
+
+    def means(self, aspect: str, replies: int) -> Floats:
+        """The mean rating of each of so many replies; NaN where nobody rated it."""
+        rows = (np.array(self.aspect, dtype=object) == aspect) & np.isfinite(self.value)
+        sums = np.bincount(self.reply[rows], self.value[rows], replies)
+        counts = np.bincount(self.reply[rows], minlength=replies)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+@dataclass
+class RatingsBuilder:
+    """Collects ratings while the replies stream by."""
+
+    reply: "array[int]" = field(default_factory=lambda: array("q"))
+    value: "array[float]" = field(default_factory=lambda: array("d"))
+    aspect: list[str] = field(default_factory=list)
+    rater: list[str] = field(default_factory=list)
+
+    def add(self, reply: int, ratings: Iterable[Rating]) -> None:
+        """The ratings of the reply at this place."""
+        for rating in ratings:
+            self.reply.append(reply)
+            self.value.append(float("nan") if rating.value is None else rating.value)
+            self.aspect.append(rating.aspect)
+            self.rater.append(rating.rater)
+
+    def build(self) -> Ratings:
+        """All of them."""
+        return Ratings(
+            np.array(self.reply, np.int64), tuple(self.aspect), tuple(self.rater), np.array(self.value, float)
+        )
+
+
+def _numbers_first(name: str) -> tuple[bool, int, str]:
+    number = name.isdecimal() and name.isascii()
+    return not number, int(name) if number else 0, name

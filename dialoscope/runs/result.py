@@ -1,0 +1,399 @@
+"""Scores of replies and of systems, with the statistics they are made from."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dialoscope.core.arrays import Floats, Ints
+from dialoscope.core.errors import DialoscopeError, MissingExtra
+from dialoscope.core.tally import Tally
+from dialoscope.data.source import as_path, name_value
+from dialoscope.metrics import Metric, metric
+from dialoscope.metrics.shared.base import labels
+from dialoscope.runs import intervals
+from dialoscope.runs.differences import Both, differences, of_metric
+from dialoscope.runs.provenance import Provenance
+from dialoscope.runs.rating_columns import Ratings
+from dialoscope.runs.resampling import HALVES, Draws, Interval, fewest_halves
+from dialoscope.runs.table import Cell, Table, Trusted, best_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from dialoscope.metrics.prd import Curve
+    from dialoscope.runs.explanations import Explanation, Makeup
+
+Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
+"""By system, by metric."""
+
+DRAWS = 1000
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class ReplyIndex:
+    """Which replies were scored; texts are not kept."""
+
+    ids: tuple[str, ...]
+    systems: tuple[str, ...]
+    """The names of the systems, in the order they first came."""
+    system: Ints
+    """The place of each reply's system among them."""
+    item: Ints
+    """The same number for all replies to one context (or with one id, where there is no context)."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def rows_by_name(self) -> Ints:
+        """The replies by id and system: sums in this order do not depend on the order they came in."""
+        names = [self.systems[place] for place in self.system.tolist()]
+        keys = list(zip(self.ids, names, strict=True))
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+
+    @cached_property
+    def place_by_name(self) -> Ints:
+        """The place of each reply in that order."""
+        return np.argsort(self.rows_by_name())
+
+    def system_by_name(self) -> Ints:
+        """The place of each reply's system among their names in the order of the alphabet."""
+        return np.argsort(np.argsort(np.array(self.systems, dtype=object)))[self.system]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Everything a run found."""
+
+    replies: ReplyIndex
+    metrics: tuple[Metric[Any], ...]
+    tallies: Mapping[Hashable, Tally]
+    """Statistics of all replies, by `Metric.statistics`."""
+    ratings: Ratings
+    provenance: Provenance
+    _made: dict[Hashable, Intervals] = field(default_factory=dict, init=False, repr=False)
+    """Intervals made so far: showing a table after saving it must not resample again."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return self.replies.systems
+
+    def values(self, of: Metric[Any] | str) -> Floats:
+        """The metric's value for each reply; NaN where it is undefined."""
+        one = self.named(of)
+        return one.score_each(self.tallies[one.statistics])
+
+    def score(self, of: Metric[Any] | str, system: str) -> float:
+        """The metric's value for a system."""
+        one = self.named(of)
+        return one.score(self.tallies[one.statistics].take(self.rows(system)))
+
+    def curve(self, of: Metric[Any] | str, system: str) -> "Curve":
+        """Precision and recall of a system, of a metric that has them for every weight between the two."""
+        one = self.named(of)
+        if not hasattr(one, "curve"):
+            raise DialoscopeError(f"{one} is a number and no curve; prd has one.")
+        found: Curve = one.curve(self.tallies[one.statistics].take(self.rows(system)))
+        return found
+
+    def explanations(self, of: Metric[Any] | str) -> "list[Explanation] | list[Makeup]":
+        """Which turn of its context each reply's value is owed to, the strongest reasons first.
+
+        Of a metric that is made of parts, what each part adds, the lowest values first.
+        """
+        from dialoscope.runs.explanations import explained
+
+        return explained(self, self.named(of))
+
+    def rows(self, system: str) -> Ints:
+        """The places of a system's replies."""
+        if system not in self.systems:
+            known = ", ".join(self.systems)
+            raise DialoscopeError(f"There is no system '{system}' in this run; it has: {known}.")
+        return np.flatnonzero(self.replies.system == self.systems.index(system))
+
+    def interval(
+        self, of: Metric[Any] | str, system: str, confidence: float = CONFIDENCE, draws: int = DRAWS
+    ) -> Interval:
+        """Where the system's value would fall with other contexts of the same kind."""
+        check_chance(confidence, draws)
+        one = self.named(of)
+        return intervals.intervals(self._side(system), [one], Draws(draws, self.provenance.seed), confidence)[
+            one
+        ]
+
+    def significance(self, of: Metric[Any] | str, system: str, other: str, draws: int = HALVES) -> float:
+        """How surprising the difference of two systems would be if there were none: the p of `compare`.
+
+        From so many random halves of the items that both answered, of which 95 % confidence needs six; NaN
+        where the metric is undefined.
+        """
+        check_chance(CONFIDENCE, draws)
+        return self._comparison(self.named(of), self._side(system), self._side(other), draws).p
+
+    def table(
+        self,
+        *,
+        confidence: float = CONFIDENCE,
+        draws: int = DRAWS,
+        significance: bool = False,
+        trust: "Trusting | None" = None,
+        mean: str = intervals.MEANS[0],
+    ) -> Table:
+        """Systems × metrics with intervals.
+
+        On request with the significance of the distance to the best, and with what is known of how each
+        metric goes with people (`trust=dialoscope.trust()`). Means are over "replies", or over "contexts",
+        which then count alike however many replies they have.
+        """
+        check_chance(confidence, draws)
+        sides = {system: self._side(system, mean) for system in self.systems}
+        intervals = self._intervals(confidence, draws, mean)
+        rows = [self._row(one, sides, intervals, draws if significance else None) for one in self.metrics]
+        if trust is not None:
+            rows = [_trusted(row, trust.of(one)) for one, row in zip(self.metrics, rows, strict=True)]
+        cells = tuple(cell for row in rows for cell in row)
+        labels = tuple(map(self.label, self.metrics))
+        return Table(cells, self.systems, labels, confidence, mean if _are_uneven(sides.values()) else "")
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run into a folder, all or nothing."""
+        from dialoscope.runs.store import save
+
+        return save(self, Path(folder), overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Read a run that was saved."""
+        from dialoscope.runs.store import load
+
+        return load(as_path(folder))
+
+    @staticmethod
+    def check(*results: object) -> None:
+        """Refuse what is no result, such as the folder of one."""
+        for result in results:
+            if not isinstance(result, Result):
+                raise DialoscopeError(
+                    f"This is not a Result, but {name_value(result)}. Load a saved run with "
+                    "ds.Result.load(folder), or score replies with ds.evaluate(replies)."
+                )
+
+    def to_columns(self) -> dict[str, Any]:
+        """id, system, and a column of values for each metric."""
+        names = np.array(self.systems, dtype=object)
+        columns = {self.label(one): self.values(one) for one in self.metrics if one.of_replies}
+        return {"id": list(self.replies.ids), "system": names[self.replies.system].tolist(), **columns}
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The reply-level scores as a pandas data frame."""
+        try:
+            import pandas
+        except ImportError as missing:
+            raise MissingExtra("to_pandas", "pandas", "pandas") from missing
+        return pandas.DataFrame(self.to_columns())
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The reply-level scores as a polars data frame, undefined as null."""
+        try:
+            import polars
+        except ImportError as missing:
+            raise MissingExtra("to_polars", "polars", "polars") from missing
+        return polars.DataFrame(self.to_columns(), nan_to_null=True)
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result: {len(self.replies)} replies, {len(self.systems)} systems, {len(self.metrics)} metrics>"
+        )
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows."""
+        return self.table().markdown()
+
+    def __eq__(self, other: object) -> bool:
+        """The same replies, the same metrics, the same numbers; when and by whom does not matter."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        ours, theirs = (
+            (
+                one.replies.ids,
+                one.systems,
+                one.metrics,
+                one.replies.system.tolist(),
+                one.replies.item.tolist(),
+            )
+            for one in (self, other)
+        )
+        return (
+            ours == theirs
+            and self.ratings == other.ratings
+            and all(
+                np.array_equal(self._numbers(one), other._numbers(one), equal_nan=True)
+                for one in self.metrics
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _numbers(self, one: Metric[Any]) -> Floats:
+        """All values of a metric, those of the replies and those of the systems."""
+        return np.concatenate([self.values(one), [self.score(one, system) for system in self.systems]])
+
+    def named(self, of: Metric[Any] | str) -> Metric[Any]:
+        """The metric of this run that goes by this name, with or without what was fitted."""
+        named = {label: one for one, label in self._labels.items()}
+        wanted = of if isinstance(of, Metric) else named[of] if of in named else metric(of)
+        fitted = [one for one in self.metrics if one.unfitted == wanted]
+        if wanted not in self.metrics and len(fitted) == 1:
+            return fitted[0]
+        if wanted not in self.metrics:
+            raise DialoscopeError(f"This run has no {wanted}; it has: {', '.join(named)}.")
+        return wanted
+
+    def label(self, one: Metric[Any]) -> str:
+        """What a metric of this run is called in tables and files."""
+        return self._labels[one]
+
+    @cached_property
+    def _labels(self) -> Mapping[Metric[Any], str]:
+        return labels(self.metrics)
+
+    def _intervals(self, confidence: float, draws: int, mean: str) -> Intervals:
+        how = confidence, draws, mean
+        if how not in self._made:
+            chance = Draws(draws, self.provenance.seed)
+            self._made[how] = {
+                system: intervals.intervals(self._side(system, mean), self.metrics, chance, confidence)
+                for system in self.systems
+            }
+        return self._made[how]
+
+    def _comparison(
+        self, one: Metric[Any], side: intervals.Side, other: intervals.Side, draws: int
+    ) -> "_Comparison":
+        both = Both.of(side, other)
+        chance = Draws(draws, self.provenance.seed)
+        (found,) = differences([of_metric(one, self.label(one))], both, chance)
+        return _Comparison(found.p, len(both.items))
+
+    def _side(self, system: str, mean: str = intervals.MEANS[0]) -> intervals.Side:
+        return intervals.Side.of(self, system, mean)
+
+    def _row(
+        self,
+        one: Metric[Any],
+        sides: Mapping[str, intervals.Side],
+        intervals: Intervals,
+        draws: int | None,
+    ) -> list[Cell]:
+        """The cells of a metric, tested against the best if a number of draws says how."""
+        found = {system: _Found.of(one, side) for system, side in sides.items()}
+        scores = {system: each.value for system, each in found.items()}
+        best = best_of(scores, one.higher_is_better)
+        undefined = np.isnan(self.values(one)) if one.of_replies else np.zeros(len(self.replies), bool)
+        cells = []
+        for system, value in scores.items():
+            tested = draws is not None and best is not None and value != scores[best]
+            comparison = (
+                self._comparison(one, sides[system], sides[str(best)], max(draws or 0, HALVES))
+                if tested
+                else None
+            )
+            rows = self.rows(system)
+            cells.append(
+                Cell(
+                    system=system,
+                    metric=self.label(one),
+                    value=value,
+                    low=intervals[system][one].low,
+                    high=intervals[system][one].high,
+                    replies=len(rows),
+                    items=len(np.unique(self.replies.item[rows])),
+                    undefined=int(undefined[rows].sum()),
+                    best=best is not None and value == scores[best],
+                    p=comparison.p if comparison else None,
+                    compared=comparison.items if comparison else None,
+                    signature=one.signature,
+                    beside=found[system].beside,
+                    depends_on=one.depends_on or "",
+                    amount=found[system].amount,
+                    caution=found[system].caution or self._alone(one),
+                )
+            )
+        return cells
+
+    def _alone(self, one: Metric[Any]) -> str:
+        """A scale fitted to one system says nothing of another."""
+        if len(self.systems) > 1 or str(one) not in self.provenance.fitted:
+            return ""
+        return (
+            f"{self.label(one)} has a scale fitted to this system alone; to compare another with it, score "
+            "that one with --like and this run (like=)."
+        )
+
+
+class Trusting(Protocol):
+    """Knows how far metrics can be trusted."""
+
+    def of(self, metric: Metric[Any]) -> Trusted:
+        """What is known of one, or why nothing is."""
+        ...
+
+
+def _trusted(row: list[Cell], known: Trusted) -> list[Cell]:
+    return [replace(cell, trust=known.numbers, trust_told=known.told) for cell in row]
+
+
+class _Comparison(NamedTuple):
+    """What a test of two systems found."""
+
+    p: float
+    """How surprising their difference would be if there were none; NaN where that cannot be said."""
+    items: int
+    """How many items both of them answered."""
+
+
+class _Found(NamedTuple):
+    """What a metric says of a system's statistics."""
+
+    value: float
+    beside: Mapping[str, float]
+    caution: str
+    amount: int
+
+    @classmethod
+    def of(cls, one: Metric[Any], side: intervals.Side) -> "_Found":
+        tally = side.tally(one)
+        return cls(side.score(one), one.beside(tally), one.caution(tally), one.amount(tally))
+
+
+def _are_uneven(sides: Iterable[intervals.Side]) -> bool:
+    """Whether some context has more replies of a system than another."""
+    counts = {int(count) for side in sides for count in np.unique(side.items, return_counts=True)[1]}
+    return len(counts) > 1
+
+
+def check_halves(confidence: float, draws: int) -> None:
+    """Refuse what no interval from random halves can be made from."""
+    check_chance(confidence, draws)
+    needed = fewest_halves(confidence)
+    if draws < needed:
+        raise DialoscopeError(
+            f"{draws} random halves are too few for a confidence of {confidence:g}; ask for {needed} or more "
+            "(draws=, --draws)."
+        )
+
+
+def check_chance(confidence: float, draws: int) -> None:
+    """Refuse what no interval can be made from."""
+    if not 0 < confidence < 1 or draws < 1:
+        raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")

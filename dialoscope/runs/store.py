@@ -1,0 +1,451 @@
+"""A run as a folder: what was found, what it was made from, and hashes that show if either was changed.
+
+manifest.json        settings, signatures, provenance, the table, a hash of every other file
+replies.parquet      one row for each reply: id, system, item, a column of values for each metric
+statistics.parquet   the statistics of the same rows, from which every number can be made again
+ratings.parquet      what people said of them, if the data had any
+points-N.npy         for metrics that compare distributions: the different points, in the order of their keys
+crowd-N.npz          what is kept of a corpus they were compared with
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Hashable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dialoscope.core.arrays import Floats
+from dialoscope.core.errors import MetricError, RunError
+from dialoscope.core.files import check_writable, follow_link, hash_file, recover, stage
+from dialoscope.core.tally import Sums, Tally, Tokens, Values
+from dialoscope.metrics import Metric, metric
+from dialoscope.metrics.shared.points import NONE, Crowd, Points, PointTable
+from dialoscope.runs.provenance import Provenance
+from dialoscope.runs.rating_columns import Ratings
+from dialoscope.runs.result import CONFIDENCE, DRAWS, ReplyIndex, Result
+
+FORMAT = "dialoscope run"
+VERSION = 1
+FILES = re.compile(r"manifest\.json|(replies|statistics|ratings)\.parquet|points-\d+\.npy|crowd-\d+\.npz")
+
+
+def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
+    """Write the run beside its place and move it there when it is whole."""
+    refuse_taken(folder, overwrite=overwrite)
+    _refuse_nameless(result.metrics)
+    try:
+        target = follow_link(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with stage(target) as staging:
+            _write_files(result, staging.new)
+            path = staging.place(target, replace=overwrite)
+    except OSError as failed:
+        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
+    if path != target:
+        raise RunError(
+            f"{folder} was written by another process in the meantime, and is not replaced without "
+            f"--overwrite (overwrite=True). This run was saved as {path}."
+        )
+    return target
+
+
+def _write_files(result: Result, work: Path) -> None:
+    """All files of a run, the manifest last because it lists the others."""
+    work.mkdir()
+    _write(work / "replies.parquet", _replies_table(result))
+    _write(work / "statistics.parquet", _statistics_table(result))
+    if len(result.ratings):
+        _write(work / "ratings.parquet", _ratings_table(result.ratings))
+    for number, points in enumerate(_clouds(result).values()):
+        _write_points(work, number, points)
+    hashes = {path.name: _hash(path) for path in sorted(work.iterdir())}
+    manifest = _manifest(result, hashes)
+    # ASCII, because paths and commands may hold bytes that are no text.
+    text = json.dumps({**manifest, "seal": _seal(manifest)}, indent=1, allow_nan=False)
+    (work / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
+def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
+    """Say early that a run would land on top of something else, or cannot be written."""
+    try:
+        target = follow_link(folder)
+        recover(target)
+        check_writable(target)
+        taken = target.exists()
+    except OSError as failed:
+        raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
+    if taken and not overwrite:
+        raise RunError(
+            f"{folder} exists already. Choose another name, or replace it with --overwrite (overwrite=True)."
+        )
+    if taken and not _holds_only_a_run(folder):
+        raise RunError(
+            f"{folder} is not a run, or holds more than one, so it is not replaced. Choose another name."
+        )
+
+
+def _holds_only_a_run(folder: Path) -> bool:
+    try:
+        _read_manifest(folder)
+        return all(FILES.fullmatch(path.name) for path in folder.iterdir())
+    except (RunError, OSError):
+        return False
+
+
+def _refuse_nameless(metrics: tuple[Metric[Any], ...]) -> None:
+    """A run can be loaded only if its metrics can be made again from their names."""
+    for one in metrics:
+        try:
+            found = metric(str(one))
+        except MetricError as unknown:
+            raise RunError(
+                f"{one} cannot be saved, for it could not be loaded: {unknown} "
+                "Register it through the entry point 'dialoscope.metrics' of its package."
+            ) from unknown
+        if found != one:
+            raise RunError(
+                f"{one} cannot be saved: its name stands for {found.signature}, not {one.signature}."
+            )
+
+
+def load(folder: Path) -> Result:
+    """Read a run, refusing anything that is not whole and unchanged."""
+    _recover(folder)
+    manifest = _read_manifest(folder)
+    _check_hashes(folder, manifest)
+    try:
+        metrics = tuple(metric(entry["metric"]) for entry in manifest["metrics"])
+        _check_signatures(folder, metrics, manifest)
+        replies = _read(folder / "replies.parquet")
+        statistics = _read(folder / "statistics.parquet")
+        kinds = {entry["statistics"]: entry.get("points") for entry in manifest["metrics"]}
+        columns = {
+            name: _tally(name, replies, statistics)
+            if number is None
+            else _points(folder, manifest["files"], number, statistics[name].combine_chunks())
+            for name, number in kinds.items()
+        }
+        _check_kinds(metrics, columns, manifest)
+        return Result(
+            replies=_index(replies, tuple(manifest["systems"])),
+            metrics=metrics,
+            tallies={
+                one.statistics: columns[entry["statistics"]]
+                for one, entry in zip(metrics, manifest["metrics"], strict=True)
+            },
+            ratings=_ratings(folder, manifest["files"]),
+            provenance=_provenance(manifest["provenance"]),
+        )
+    except MetricError as unknown:
+        raise RunError(f"{folder} has a metric that is not installed here: {unknown}") from unknown
+    except _BROKEN as broken:
+        raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
+
+
+def _check_kinds(
+    metrics: tuple[Metric[Any], ...], columns: Mapping[str, Tally], manifest: Mapping[str, Any]
+) -> None:
+    """A damaged manifest may name the statistics of another metric."""
+    for one, entry in zip(metrics, manifest["metrics"], strict=True):
+        if not isinstance(columns[entry["statistics"]], one.tally):
+            raise ValueError(f"the statistics of {one} are not of its kind")
+
+
+def _recover(folder: Path) -> None:
+    """Put a run back whose process died while it replaced it."""
+    try:
+        recover(follow_link(folder))
+    except OSError as refused:
+        raise RunError(f"{folder} cannot be read: {refused.strerror}.") from refused
+
+
+_BROKEN = (LookupError, TypeError, ValueError, OverflowError, AttributeError, pa.ArrowException, OSError)
+"""What reading a run raises that is not as it was written."""
+
+
+class Recorded(NamedTuple):
+    """The numbers that a run's files hold, as against those its statistics give."""
+
+    values: dict[str, Floats]
+    cells: list[dict[str, Any]]
+
+
+def recorded(folder: Path) -> Recorded:
+    """What stands in the files of a run that has been loaded already."""
+    replies = _read(folder / "replies.parquet")
+    values = {name: _floats(replies[name]) for name in replies.column_names[3:]}
+    try:
+        cells = [_cell(cell) for cell in _read_manifest(folder)["table"]["cells"]]
+    except (LookupError, TypeError, OverflowError) as broken:
+        raise RunError(f"{folder} is not a whole run ({broken!r}). Score the data again.") from broken
+    return Recorded(values, cells)
+
+
+def _cell(cell: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the manifest holds
+    """A cell of the table that was shown, as far as it is compared."""
+    found = {name: cell[name] for name in ("metric", "system", "value")}
+    texts, value = (found["metric"], found["system"]), found["value"]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(value, (int, float, type(None))):
+        raise TypeError(f"a cell of its table is {found!r:.100}")
+    return found if value is None else {**found, "value": float(value)}
+
+
+def _replies_table(result: Result) -> pa.Table:
+    names = pa.DictionaryArray.from_arrays(
+        pa.array(result.replies.system, pa.int32()), pa.array(result.systems)
+    )
+    columns = {
+        "id": pa.array(result.replies.ids, pa.large_string()),
+        "system": names,
+        "item": pa.array(result.replies.item),
+    }
+    values = {result.label(one): _nullable(result.values(one)) for one in result.metrics if one.of_replies}
+    return pa.table({**columns, **values})
+
+
+def _statistics_table(result: Result) -> pa.Table:
+    """Values are not among them: they stand in the table of replies."""
+    arrays = {
+        name: _column(result.tallies[key])
+        for key, name in _statistics_names(result).items()
+        if not isinstance(result.tallies[key], Values)
+    }
+    return pa.table(arrays or {"none": pa.nulls(len(result.replies))})
+
+
+def _statistics_names(result: Result) -> dict[Hashable, str]:
+    """A column for each kind of statistics, named after the first metric that uses it."""
+    names: dict[Hashable, str] = {}
+    for one in result.metrics:
+        names.setdefault(one.statistics, result.label(one))
+    return names
+
+
+def _column(tally: Tally) -> pa.Array:
+    if isinstance(tally, Sums):
+        flat = pa.array(np.ascontiguousarray(tally.rows).ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, tally.rows.shape[1])
+    if isinstance(tally, Tokens):
+        return pa.LargeListArray.from_arrays(pa.array(tally.starts), pa.array(tally.ids))
+    if isinstance(tally, Points):
+        starts = np.concatenate(([0], np.cumsum(tally.counts)))
+        real = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(tally.real))
+        columns = [pa.array(tally.reply), pa.array(tally.item), real, pa.array(tally.bare)]
+        return pa.StructArray.from_arrays(columns, ["reply", "item", "real", "bare"])
+    raise TypeError(f"statistics of the kind {type(tally).__name__} cannot be saved")
+
+
+def _clouds(result: Result) -> dict[str, Points]:
+    """The points among the statistics, by their names."""
+    names = _statistics_names(result).items()
+    tallies = {name: result.tallies[key] for key, name in names}
+    return {name: tally for name, tally in tallies.items() if isinstance(tally, Points)}
+
+
+def _write_points(work: Path, number: int, points: Points) -> None:
+    points.table.save(work / f"points-{number}.npy")
+    if points.crowd:
+        points.crowd.save(work / f"crowd-{number}.npz")
+
+
+def _points(folder: Path, files: Mapping[str, str], number: int, column: pa.StructArray) -> Points:
+    """Only files that the manifest lists, and so have been checked, and points for every key."""
+    reply, item, bare = (
+        column.field(name).to_numpy(zero_copy_only=False) for name in ("reply", "item", "bare")
+    )
+    real = column.field("real")
+    counts = real.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    keys = real.flatten().to_numpy(zero_copy_only=False)
+    listed, crowd = f"points-{number}.npy", f"crowd-{number}.npz"
+    if listed not in files:
+        raise LookupError(f"{listed} is not listed")
+    table = PointTable.load(folder / listed)
+    if not np.isin(np.concatenate([reply, bare, keys]), np.append(table.keys, NONE)).all():
+        raise ValueError(f"{listed} does not hold all points")
+    return Points(
+        table, reply, item, keys, counts, bare, Crowd.load(folder / crowd) if crowd in files else None
+    )
+
+
+def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
+    if name not in statistics.column_names:
+        return Values(_floats(replies[name]))
+    column = statistics[name].combine_chunks()
+    if pa.types.is_fixed_size_list(column.type):
+        return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+    return Tokens(column.flatten().to_numpy(zero_copy_only=False), lengths)
+
+
+def _ratings_table(ratings: Ratings) -> pa.Table:
+    return pa.table(
+        {
+            "reply": pa.array(ratings.reply),
+            "aspect": pa.array(ratings.aspect).dictionary_encode(),
+            "rater": pa.array(ratings.rater).dictionary_encode(),
+            "value": _nullable(ratings.value),
+        }
+    )
+
+
+def _ratings(folder: Path, files: Mapping[str, str]) -> Ratings:
+    if "ratings.parquet" not in files:
+        return Ratings(np.empty(0, np.int64), (), (), np.empty(0))
+    table = _read(folder / "ratings.parquet")
+    return Ratings(
+        table["reply"].to_numpy(),
+        tuple(table["aspect"].to_pylist()),
+        tuple(table["rater"].to_pylist()),
+        _floats(table["value"]),
+    )
+
+
+def _index(replies: pa.Table, systems: tuple[str, ...]) -> ReplyIndex:
+    place = {name: number for number, name in enumerate(systems)}
+    encoded = replies["system"].combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    renumber = np.array([place[name] for name in encoded.dictionary.to_pylist()], np.int64)
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return ReplyIndex(tuple(replies["id"].to_pylist()), systems, renumber[codes], replies["item"].to_numpy())
+
+
+def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
+    names, clouds = _statistics_names(result), list(_clouds(result))
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "systems": list(result.systems),
+        "metrics": [
+            {
+                "metric": str(one),
+                "signature": one.signature,
+                "statistics": names[one.statistics],
+                "points": clouds.index(names[one.statistics]) if names[one.statistics] in clouds else None,
+            }
+            for one in result.metrics
+        ],
+        "table": {"confidence": CONFIDENCE, "draws": DRAWS, "cells": json.loads(result.table().json())},
+        "provenance": dataclasses.asdict(result.provenance),
+        "files": dict(hashes),
+    }
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    """A hash of everything the manifest says, files' hashes included."""
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{sha256(text.encode()).hexdigest()}"
+
+
+def _provenance(record: dict[str, Any]) -> Provenance:
+    lists = {name: tuple(record.get(name, ())) for name in ("warnings", "fitted")}
+    found = Provenance(**{**record, **lists})
+    for name, kind in _TYPES.items():
+        if not isinstance(getattr(found, name), kind):
+            raise TypeError(f"its {name} is {getattr(found, name)!r:.60}")
+    if not all(
+        isinstance(entry, dict) and {"licence", "terms"} <= entry.keys() for entry in found.licences.values()
+    ):
+        raise ValueError("its licences are not those of a run")
+    if found.seed < 0 or not all(isinstance(text, str) for text in (*found.warnings, *found.fitted)):
+        raise ValueError("its provenance is not that of a run")
+    return found
+
+
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("data", "lacking", "command", "started"), str),
+    **dict.fromkeys(("replies", "skipped", "seed"), int),
+    **dict.fromkeys(("versions", "models", "licences"), dict),
+    "source": (dict, type(None)),
+    "seconds": (int, float),
+}
+"""Of the fields of a provenance, as the manifest holds them."""
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / "manifest.json"
+    try:
+        if not folder.is_dir():
+            raise RunError(f"There is no run at {folder}.")
+        if not path.is_file():
+            raise RunError(f"{folder} is not a run: it has no manifest.json.")
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as refused:
+        raise RunError(f"{path} cannot be read: {refused.strerror}.") from refused
+    except (ValueError, RecursionError) as broken:
+        raise RunError(f"{path} cannot be read ({broken}). Score the data again.") from broken
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise RunError(f"{folder} is not a run: its manifest.json was written by something else.")
+    if manifest.get("version") != VERSION:
+        raise RunError(
+            f"{folder} has run format {manifest.get('version')}, this Dialoscope reads {VERSION}. "
+            "Use the version of Dialoscope that wrote it, or score the data again."
+        )
+    return manifest
+
+
+def _check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
+    said = {key: value for key, value in manifest.items() if key != "seal"}
+    if manifest.get("seal") != _seal(said):
+        raise RunError(
+            f"{folder}/manifest.json was changed: its seal is {manifest.get('seal')}, "
+            f"its content has {_seal(said)}. Score the data again."
+        )
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not {"replies.parquet", "statistics.parquet"} <= files.keys():
+        raise RunError(f"{folder}/manifest.json does not list the run's files. Score the data again.")
+    for name, expected in files.items():
+        path = folder / Path(name).name
+        if not path.is_file():
+            raise RunError(f"{folder} is damaged: {name} is missing. Score the data again.")
+        try:
+            found = _hash(path)
+        except OSError as refused:
+            raise RunError(f"{path} cannot be read: {refused.strerror}.") from refused
+        if found != expected:
+            raise RunError(
+                f"{folder} is damaged or was changed: {name} has the hash {found}, "
+                f"the manifest says {expected}. Score the data again."
+            )
+
+
+def _check_signatures(folder: Path, metrics: tuple[Metric[Any], ...], manifest: Mapping[str, Any]) -> None:
+    for one, entry in zip(metrics, manifest["metrics"], strict=True):
+        if one.signature != entry["signature"]:
+            raise RunError(
+                f"{folder} holds {entry['signature']}, but this Dialoscope makes {one.signature}: "
+                "the numbers are not the same thing. Use the version that wrote it "
+                f"({manifest['provenance']['versions'].get('dialoscope')}), or score the data again."
+            )
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    pq.write_table(table, path, compression="zstd", row_group_size=1 << 16)
+    pa.default_memory_pool().release_unused()  # a million replies leave much behind
+
+
+def _read(path: Path) -> pa.Table:
+    # From memory, because Arrow opens only paths that are text. Without threads, because a process whose
+    # Arrow threads had just worked was seen to abort at its exit, eight times in 390.
+    with pq.ParquetFile(pa.BufferReader(path.read_bytes()), pre_buffer=False) as file:
+        return file.read(use_threads=False)
+
+
+def _hash(path: Path) -> str:
+    return f"sha256:{hash_file(path)}"
+
+
+def _nullable(values: np.ndarray) -> pa.Array:
+    return pa.array(values, from_pandas=True)
+
+
+def _floats(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    return np.asarray(
+        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy(), float
+    )

@@ -1,0 +1,141 @@
+"""How a text names a system: `smollm2,temperature=0.7`, `command:./bot --fast`, `http://host/v1#model`."""
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import MappingProxyType, UnionType
+from typing import Any, get_args, get_type_hints
+
+from dialoscope.core.errors import BackendError
+from dialoscope.core.redaction import without_secrets
+from dialoscope.core.safe_text import printable
+from dialoscope.systems.protocol import System
+
+_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "python": "function:FunctionSystem",
+        "command": "command:CommandSystem",
+        "http": "http:HttpSystem",
+        "https": "http:HttpSystem",
+        "model": "model:ModelSystem",
+        "retrieval": "retrieval:RetrievalSystem",
+        "file": "recorded:RecordedSystem",
+    }
+)
+_FORMS = (
+    "module:function, path/file.py:function, command:PROGRAM, http://HOST/v1#MODEL, a model (smollm2), "
+    "retrieval:CORPUS, file:REPLIES"
+)
+_SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
+
+
+def system(text: str | System | Callable[..., Any]) -> System:
+    """The system that a text names; a function is one, too."""
+    if isinstance(text, System):
+        return text
+    if callable(text) and not isinstance(text, str):
+        return _class("python").of(text)  # type: ignore[no-any-return]
+    if not isinstance(text, str) or not text.strip():
+        raise BackendError(f"There is no system {text!r:.60}. Name one: {_FORMS}.")
+    kind, named = _kind(text.strip())
+    chosen = _class(kind)
+    head, words = _split(chosen, named, is_strict=kind != "command")
+    settings = {key: _read(chosen, key, word) for key, word in words.items()}
+    if kind in ("http", "https"):
+        return chosen(*_address(head), **settings)  # type: ignore[no-any-return]
+    return chosen(head, **settings)  # type: ignore[no-any-return]
+
+
+def _kind(text: str) -> tuple[str, str]:
+    """Which kind of system is meant, and the text that names it among those."""
+    kind, colon, rest = text.partition(":")
+    if kind in ("http", "https") and rest.startswith("//"):
+        return kind, text
+    if colon and kind in _KINDS and kind not in ("http", "https"):
+        return kind, rest.strip()
+    function = text.partition(",")[0].rpartition(":")[2]
+    if not colon:
+        return "model", text
+    if not all(part.isidentifier() for part in function.split(".")):
+        near = difflib.get_close_matches(kind, _KINDS, n=1)
+        hint = f"Did you mean '{near[0]}:'?" if near else f"Name one: {_FORMS}."
+        raise BackendError(f"There is no system '{printable(without_secrets(text))}'. {hint}")
+    return "python", text
+
+
+def _class(kind: str) -> Any:  # noqa: ANN401 - a class of systems
+    module, _, name = _KINDS[kind].partition(":")
+    return getattr(import_module(f"dialoscope.systems.{module}"), name)
+
+
+def _known(chosen: Any) -> list[str]:  # noqa: ANN401
+    """The settings that may stand behind the name: those that have a default."""
+    return [
+        field.name
+        for field in dataclasses.fields(chosen)
+        if field.default is not dataclasses.MISSING and field.name != "call"
+    ]
+
+
+def _listed(known: list[str]) -> str:
+    return f"these: {', '.join(known)}" if known else "none"
+
+
+def _split(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, str]]:  # noqa: ANN401
+    """The name, and the settings behind it; a comma that no setting follows belongs to what is before it."""
+    known = _known(chosen)
+    head, *parts = text.split(",")
+    settings: dict[str, str] = {}
+    for part in parts:
+        found = _SETTING.fullmatch(part)
+        if found and found[1] in known:
+            if found[1] in settings:
+                raise BackendError(f"{chosen.name}: {found[1]} is named twice.")
+            settings[found[1]] = found[2].strip()
+        elif found and is_strict:
+            near = difflib.get_close_matches(found[1], known, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else f"It has {_listed(known)}."
+            raise BackendError(f"A system of the kind {chosen.name} has no setting '{found[1]}'. {hint}")
+        elif settings:
+            last = next(reversed(settings))
+            settings[last] += f",{part}"
+        else:
+            head += f",{part}"
+    return head.strip(), settings
+
+
+def _address(text: str) -> tuple[str, str]:
+    address, _, model = text.partition("#")
+    if not model:
+        shown = printable(re.sub(r"//[^/]*@", "//", address))
+        raise BackendError(
+            f"'{shown}' names no model; write the server's name for it behind a #: {shown}#NAME."
+        )
+    return address, model
+
+
+def _read(chosen: Any, key: str, word: str) -> object:  # noqa: ANN401
+    """A setting's value from its text."""
+    hint = get_type_hints(chosen)[key]
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    if bool in kinds:
+        if word.lower() not in _YES_NO:
+            raise BackendError(
+                f"{chosen.name}: {key} must be yes or no, not '{printable(without_secrets(word))}'."
+            )
+        return _YES_NO[word.lower()]
+    for number in (int, float):
+        if number in kinds:
+            try:
+                return number(word)
+            except ValueError:
+                what = "a whole number" if number is int else "a number"
+                raise BackendError(
+                    f"{chosen.name}: {key} must be {what}, not '{printable(without_secrets(word))}'."
+                ) from None
+    return word
+
+
+_YES_NO = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})

@@ -1,0 +1,1 @@
+"""The parts of training that import torch: models prepared for training, tasks, and the training loop."""
