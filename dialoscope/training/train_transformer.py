@@ -45,7 +45,7 @@ def train_lm(
     recipe.check_licences(names_of(data))
     found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
-    side = _side("_torch_dialogues")
+    side = _side("dialogue_tasks")
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401 - torch's side
         return {
@@ -84,7 +84,7 @@ def train_nli(
     recipe = recipe or NliRecipe()
     path = check_folder(folder)
     recipe.check_licences([*names_of(data), *names_of(dialogues)])
-    side = _side("_torch_tasks")
+    side = _side("pair_tasks")
     if recipe.teacher and not names_of(dialogues):
         raise TrainingError("A teacher judges pairs from dialogues: name at least one file of dialogues.")
     teacher = teacher_of(recipe.teacher, recipe.device) if recipe.teacher else None
@@ -126,7 +126,7 @@ def train_cross(
     recipe.check_licences(names_of(data))
     found = split_of(data, validation, tests, avoid)
     about = data_told(names_of(data), found, "dialogues", licence)
-    side = _side("_torch_tasks")
+    side = _side("pair_tasks")
 
     def figures(task: Any) -> dict[str, float]:  # noqa: ANN401
         return {f"right preferred, {name}": task.preference(part) for name, part in found.judged.items()}

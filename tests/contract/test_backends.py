@@ -305,8 +305,8 @@ def test_its_fingerprint_is_short_plain_text_and_stays(made, name):
 def test_describing_backends_loads_nothing():
     program = """
 import sys
-from dialoscope.backends import bilinear, classifier, encoder, fake, http
-from dialoscope.backends import language_model, tagger, vectors, wordnet
+from dialoscope.models import bilinear, classifier, encoder, fakes, http_language_model
+from dialoscope.models import language_model, tagger, vectors, wordnet
 here = "/no/such/folder"
 made = [
     language_model.TransformerLanguageModel(here), encoder.TransformerEncoder(here), wordnet.WordNet(here),

@@ -169,7 +169,7 @@ def test_what_was_finished_before_a_failure_is_kept():
 
 PROGRAM = """
 import sys, time, numpy as np
-from dialoscope.backends import memory
+from dialoscope.models import cache as memory
 memory._SECONDS = 0.02
 start, end, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 def compute(positions):

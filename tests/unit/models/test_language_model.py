@@ -621,9 +621,9 @@ class Blocker:
         if name.split(".")[0] == {package!r}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Blocker())
-from dialoscope.backends.base import Continuation, Generation, LanguageModel
-from dialoscope.backends.language_model import TransformerLanguageModel
-from dialoscope.errors import MissingExtra
+from dialoscope.models.protocols import Continuation, Generation, LanguageModel
+from dialoscope.models.language_model import TransformerLanguageModel
+from dialoscope.core.errors import MissingExtra
 try:
     model = TransformerLanguageModel({model!r}, device="cpu")
     model.{call}
