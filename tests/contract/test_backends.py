@@ -310,7 +310,8 @@ from dialoscope.models import language_model, tagger, vectors, wordnet
 here = "/no/such/folder"
 made = [
     language_model.TransformerLanguageModel(here), encoder.TransformerEncoder(here), wordnet.WordNet(here),
-    classifier.TransformerClassifier(here), http_language_model.HttpLanguageModel("http://localhost:9/v1", "any"),
+    classifier.TransformerClassifier(here),
+    http_language_model.HttpLanguageModel("http://localhost:9/v1", "any"),
     vectors.StaticVectors(here), tagger.SpacyTagger(here), fakes.FakeLanguageModel(), fakes.FakeEncoder(),
     fakes.FakeClassifier(), fakes.FakeWordVectors(), fakes.FakeTagger(), fakes.FakeLexicon(),
     bilinear.BilinearRegressor(here), fakes.FakeRegressor(),
