@@ -19,7 +19,7 @@ from dialoscope.core.records import Example
 from dialoscope.core.redaction import join_without_secrets
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import Tally
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.layout import Row
 from dialoscope.data.lint import Lint
 from dialoscope.data.problems import ReadLog
@@ -191,7 +191,7 @@ class Collected:
             )
 
     def _note(self, row: Row) -> None:
-        self.data.update(canonical(row.example))
+        self.data.update(canonical_bytes(row.example))
         self.lint.add(row)
         if row.ratings:
             self.ratings.add(len(self.ids), row.ratings)
