@@ -267,5 +267,7 @@ def _warn_of_ignored(log: ReadLog) -> Iterator[str]:
             others.append(column)
     if others:
         most = max(log.ignored_columns[column] for column in others)
-        rows = quantity(most, "row")
-        yield f"Columns that are not read were ignored in up to {rows}: {list_columns(others)}."
+        yield (
+            f"Columns that are not read were ignored in up to {quantity(most, 'row')}: "
+            f"{list_columns(others)}."
+        )
