@@ -11,7 +11,7 @@ from dialoscope.core.errors import DataError
 from dialoscope.core.files import check_file_writable, write_atomically
 from dialoscope.core.safe_text import printable
 from dialoscope.data.jsonl import as_line
-from dialoscope.data.problems import counted
+from dialoscope.data.problems import quantity
 
 ORIGINAL = "original"
 
@@ -89,7 +89,7 @@ class Augmented:
         tally = self.tally
         too_few = " (left out)" if tally.fewest > 1 else ""
         told = [
-            f"{_queries(tally.queries)}, {counted(tally.variants, 'variant')}: all {tally.wanted} for "
+            f"{_queries(tally.queries)}, {quantity(tally.variants, 'variant')}: all {tally.wanted} for "
             f"{tally.queries - tally.short - tally.without}, fewer for {tally.short}{too_few}, none for "
             f"{tally.without} (left out)."
         ]
@@ -101,9 +101,9 @@ class Augmented:
         if tally.empty:
             told.append(f"{_queries(tally.empty)}: nothing but white space.")
         if tally.far:
-            told.append(f"{counted(tally.far, 'draft')}: too far from the query; others were tried instead.")
+            told.append(f"{quantity(tally.far, 'draft')}: too far from the query; others were tried instead.")
         if tally.skipped:
-            told.append(f"{counted(tally.skipped, 'malformed row')}: passed over.")
+            told.append(f"{quantity(tally.skipped, 'malformed row')}: passed over.")
         return told
 
 

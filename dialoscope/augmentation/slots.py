@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dialoscope.augmentation.function_words import BEFORE_TO, KEPT, LIGHT, RUDE
 from dialoscope.augmentation.synonyms import Synonym, same_word, synonyms
 from dialoscope.models.protocols import Lexicon, Word
-from dialoscope.text.inflection import capitalised_like, inflected, takes_an
+from dialoscope.text.inflection import inflect, match_case, takes_an
 from dialoscope.text.stemmer import stem
 
 KINDS = ("verbs", "nouns", "modifiers")
@@ -102,13 +102,13 @@ def _options(word: Word, others: Sequence[Synonym], said: Set[str], light: bool)
     """What can stand in a word's place: nothing the text says anyway, and nothing twice in two spellings."""
     forms: list[str] = []
     for other, likelihood in others:
-        form = inflected(other, word.tag)
+        form = inflect(other, word.tag)
         if not form or {stem(other), stem(form)} & said or {other, form} & (KEPT | RUDE):
             continue
         if any(same_word(form, earlier) for earlier in forms) or (light and likelihood < _CLEAR):
             continue
         forms.append(form)
-        yield Option(other, capitalised_like(form, word.text), likelihood)
+        yield Option(other, match_case(form, word.text), likelihood)
 
 
 def _agrees(option: Option, article: Word) -> bool:

@@ -12,7 +12,7 @@ from dialoscope.augmentation.queries import Query
 from dialoscope.augmentation.similarity import nearness
 from dialoscope.augmentation.slots import KINDS, Option, Slot, slots
 from dialoscope.core.progress import bar
-from dialoscope.core.random import chance
+from dialoscope.core.random import seeded_random
 from dialoscope.models.protocols import Encoder, Lexicon, Pair, Tagger, Word
 from dialoscope.models.tagger import SpacyTagger
 from dialoscope.models.wordnet import WordNet
@@ -160,7 +160,7 @@ class _Place(NamedTuple):
 
 def _luck(seed: int, *what: str) -> float:
     """Such (Gumbel's) that the likelier of two words wins in proportion, if it were all of the rating."""
-    return -_CHANCE * math.log10(-math.log(chance(seed, "\0".join(what)).random() or 0.5))
+    return -_CHANCE * math.log10(-math.log(seeded_random(seed, "\0".join(what)).random() or 0.5))
 
 
 def _in_sentence(text: str, slot: Slot, option: Option) -> Pair:

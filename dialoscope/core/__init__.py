@@ -1,4 +1,5 @@
-"""What every room uses: errors, records, arrays, statistics, signatures, files, safe text, rendering.
+"""The basis of all packages: errors, records, arrays, statistics, signatures, files, safe text, rendering.
 
-Modules here take and give plain Python and NumPy. Nothing here reads data, knows a metric, or loads a model.
+Modules here take and return plain Python and NumPy objects. Nothing here reads data, knows a metric, or
+loads a model.
 """

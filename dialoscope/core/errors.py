@@ -1,11 +1,11 @@
-"""What can go wrong for a user, as a tree.
+"""The errors that a user can meet, as a tree.
 
-DialoscopeError             everything below; its text is meant to be shown without a traceback
+DialoscopeError             all errors below; shown without a traceback
 ├── DataError               a file that cannot be read as replies
-├── MetricError             an unknown metric or setting, or one that lacks what it needs
-├── AssetError              a model or data set that cannot be had, or is not what it should be
-├── BackendError            a model that cannot be loaded, reached or used so
-├── TrainingError           a training that cannot be done so, or a checkpoint that is in the way
+├── MetricError             an unknown metric or setting, or missing input of one
+├── AssetError              a model or data set that cannot be fetched, or whose content is wrong
+├── BackendError            a model that cannot be loaded, reached or used as requested
+├── TrainingError           a training that cannot be done as requested, or a checkpoint in the way
 ├── RunError                a run folder that is damaged, foreign or in the way
 └── MissingExtra            an optional package is not installed
 """
@@ -14,9 +14,9 @@ from dialoscope.core.safe_text import printable_lines
 
 
 class DialoscopeError(Exception):
-    """Something a user can put right; the message says what and how.
+    """An error that a user can correct; the message says what is wrong and how to correct it.
 
-    Whatever names and texts the message repeats, it can be printed: all but its line breaks is escaped.
+    The message can be printed whatever names and texts it repeats: all but its line breaks is escaped.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -28,19 +28,19 @@ class DataError(DialoscopeError):
 
 
 class MetricError(DialoscopeError):
-    """A metric that does not exist, cannot be set so, or lacks what it needs."""
+    """A metric that does not exist, has no such setting, or whose input is missing."""
 
 
 class AssetError(DialoscopeError):
-    """A model or data set that cannot be fetched, or whose content is not what it should be."""
+    """A model or data set that cannot be fetched, or whose content is wrong."""
 
 
 class BackendError(DialoscopeError):
-    """A model that cannot be loaded, reached, or used as asked."""
+    """A model that cannot be loaded, reached, or used as requested."""
 
 
 class TrainingError(DialoscopeError):
-    """A training that cannot be done as asked."""
+    """A training that cannot be done as requested."""
 
 
 class RunError(DialoscopeError):

@@ -75,7 +75,7 @@ def check_writable(path: Path) -> None:
 
 
 def follow_link(path: Path) -> Path:
-    """Return what a symbolic link leads to, there or not; any other path as it is."""
+    """Return the target of a symbolic link, whether it exists or not; any other path unchanged."""
     if not path.is_symlink():
         return path
     with suppress(FileNotFoundError):
@@ -228,7 +228,7 @@ class Staging:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what dead processes left in a folder, and complete what they were replacing."""
+    """Remove the staging folders of dead processes, and complete interrupted replacements."""
     try:
         paths = [path for path in folder.iterdir() if path.name.startswith(_PREFIX)]
     except OSError:
@@ -444,14 +444,14 @@ class _Hash(Protocol):
 
 
 def hash_file(path: Path) -> str:
-    """The SHA-256 of what a file holds, in hexadecimal digits."""
+    """Return the SHA-256 of the content of a file in hexadecimal digits."""
     digest = hashlib.sha256()
     update_hash(digest, path)
     return digest.hexdigest()
 
 
 def update_hash(digest: _Hash, path: Path) -> None:
-    """Add what a file holds to a hash."""
+    """Add the content of a file to a hash, block by block."""
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
             digest.update(block)

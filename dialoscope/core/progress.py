@@ -1,4 +1,4 @@
-"""What long work tells the person who waits for it, on standard error and only where somebody looks."""
+"""Progress bars and notices on standard error."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -8,30 +8,30 @@ from dialoscope.core.safe_text import printable
 
 
 def notice(text: str) -> None:
-    """Something to know, not part of a result; shown also where nobody looks, so that logs hold it."""
+    """Print a text that is not part of a result, also where standard error is no terminal."""
     if sys.stderr is not None:
         sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
         sys.stderr.flush()
 
 
 @contextmanager
-def bar(what: str, total: int | None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
-    """A bar that moves as it is told how much more is done; nothing where standard error is no terminal."""
+def bar(title: str, total: int | None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
+    """Show a progress bar, and yield a function that advances it; only where standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda more: None
+        yield lambda amount: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 
-    amount = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
+    counter = DownloadColumn() if unit == "bytes" else MofNCompleteColumn()
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        amount,
+        counter,
         TextColumn(unit),
         Remaining(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(printable(what), total=total)
-        yield lambda more: shown.advance(task, more)
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(printable(title), total=total)
+        yield lambda amount: progress.advance(task, amount)

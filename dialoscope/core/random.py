@@ -1,4 +1,4 @@
-"""Chance that is the same in every version: of `random.Random` only `random()` is promised to stay."""
+"""Random numbers that every Python version repeats: `random.Random` promises this of `random()` only."""
 
 from collections.abc import Sequence
 from random import Random
@@ -7,22 +7,22 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def chance(seed: int, purpose: str) -> Random:
-    """A generator for one purpose, which does not depend on what else is drawn."""
+def seeded_random(seed: int, purpose: str) -> Random:
+    """Return a generator for one purpose, which does not depend on the numbers drawn for others."""
     return Random(f"{seed} {purpose}")  # noqa: S311 - nothing is to be kept secret
 
 
-def drawn(choices: Sequence[T], by: Random) -> T:
-    """One of the choices."""
-    return choices[between(0, len(choices) - 1, by)]
+def choose(choices: Sequence[T], rng: Random) -> T:
+    """Return one of the choices at random."""
+    return choices[random_integer(0, len(choices) - 1, rng)]
 
 
-def between(low: int, high: int, by: Random) -> int:
-    """A whole number from low to high, both included."""
-    return low + int(by.random() * (high - low + 1))
+def random_integer(low: int, high: int, rng: Random) -> int:
+    """Return an integer from low to high, both included."""
+    return low + int(rng.random() * (high - low + 1))
 
 
-def reordered(those: Sequence[T], by: Random) -> list[T]:
-    """The same ones in a random order."""
-    keys = [by.random() for _ in those]
-    return [those[place] for place in sorted(range(len(those)), key=keys.__getitem__)]
+def permute(items: Sequence[T], rng: Random) -> list[T]:
+    """Return the items in a random order."""
+    keys = [rng.random() for _ in items]
+    return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__)]

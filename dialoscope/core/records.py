@@ -1,4 +1,4 @@
-"""What is judged: replies, the dialogues they come from, and what people said of them."""
+"""Replies, the dialogues that they come from, their ratings, and their scores by other metrics."""
 
 import re
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ _INVISIBLE = re.compile(r"[\s\u200b-\u200d\u2060\ufeff]*")
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text says nothing: it is empty, or of spaces and characters without width."""
+    """Whether a text is empty or consists of spaces and characters without width."""
     return not text.strip() or (not text.isascii() and _INVISIBLE.fullmatch(text) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One reply under judgement."""
+    """One reply to be evaluated."""
 
     id: str
     system: str
@@ -21,22 +21,22 @@ class Example:
     context: tuple[str, ...] = ()
     """The turns before the reply, oldest first."""
     references: tuple[str, ...] = ()
-    """What people said, or could have said, in its place."""
+    """Replies to the same context by people."""
     group: str = ""
-    """What replies of a system to variants of one query have in common; empty for a reply on its own."""
+    """The name shared by a system's replies to variants of one query; empty for a single reply."""
     speakers: tuple[str, ...] = ()
-    """Who said each turn of the context, and last who gives the reply; empty where the data name nobody."""
+    """The speaker of each turn of the context, then of the reply; empty where the data name nobody."""
     dialogue: str = ""
-    """The dialogue that it was taken from; replies of one are not independent, and are resampled together."""
+    """The dialogue of the reply; replies of one dialogue are not independent, and are resampled together."""
 
     @property
     def has_context(self) -> bool:
-        """Whether anything was said before; blank turns say nothing."""
+        """Whether any turn of the context is not blank."""
         return not all(map(is_blank, self.context))
 
     @property
     def own_turns(self) -> list[int]:
-        """The positions of the context's turns by the speaker of the reply, oldest first.
+        """The positions of the turns of the context by the speaker of the reply, oldest first.
 
         Without names the speakers are assumed to alternate.
         """
@@ -48,11 +48,11 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater said of one aspect of one reply; no value where that rater gave none."""
+    """The rating of one aspect of one reply by one rater; no value where that rater gave none."""
 
     id: str
     system: str
-    """Empty in ratings that stand beside the replies and do not say whose reply they are of."""
+    """The system that replied; empty in files of ratings that do not name it."""
     aspect: str
     rater: str
     value: float | None
@@ -60,18 +60,18 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What somebody else's metric gave one reply; no value where it is undefined."""
+    """The score of one reply by a metric of another program; no value where it is undefined."""
 
     id: str
     system: str
-    """Empty where it is not said whose reply it is."""
+    """The system that replied; empty in files of scores that do not name it."""
     metric: str
     value: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing somebody said in a dialogue."""
+    """One turn of a dialogue."""
 
     speaker: str
     text: str
@@ -80,28 +80,28 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A whole conversation, from which the turns of one speaker are judged."""
+    """A whole conversation, of which the turns of one speaker are evaluated."""
 
     id: str
     system: str
     turns: tuple[Turn, ...]
 
     def examples(self, speaker: str | None) -> list[Example]:
-        """One example for each turn of this speaker, or of all, with what was said before it as context."""
-        said = tuple(turn.text for turn in self.turns)
+        """Return an example for each turn of this speaker, or of all, with the turns before it as context."""
+        texts = tuple(turn.text for turn in self.turns)
         speakers = (
             tuple(turn.speaker for turn in self.turns) if any(turn.speaker for turn in self.turns) else ()
         )
         return [
             Example(
-                f"{self.id}#{place + 1}",
+                f"{self.id}#{index + 1}",
                 self.system,
                 turn.text,
-                said[:place],
+                texts[:index],
                 turn.references,
-                speakers=speakers[: place + 1],
+                speakers=speakers[: index + 1],
                 dialogue=self.id,
             )
-            for place, turn in enumerate(self.turns)
+            for index, turn in enumerate(self.turns)
             if speaker in (None, turn.speaker)
         ]

@@ -1,7 +1,7 @@
-"""Secrets are blanked in what is written or shown: records, tables, errors. Data is never changed.
+"""Redaction of secrets in records, tables and errors. Data is never changed.
 
-A program gets its arguments, and a server its key, as they are. What is recorded of a command has "…" in
-place of what looks like a secret; the text of an error has it in place of secrets that are known.
+A program gets its arguments, and a server its key, unchanged. A recorded command has "…" in place of
+arguments that look like secrets; the text of an error has it in place of known secrets.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 BLANK = "…"
 SHORTEST = 8
-"""Characters of a secret that is blanked wherever an error repeats it; shorter ones may be ordinary words."""
+"""Minimum length of secrets that are redacted in errors; shorter ones may be ordinary words."""
 
 _SHELL_WORD = re.compile(r"""(?:\\.|"(?:\\.|[^"\\])*"|'[^']*'|\S)+""", re.DOTALL)
 _ASSIGNED = re.compile(r"""(?<![\w.-])([\w.-]+)["']?([=:])["']?""")
@@ -39,9 +39,9 @@ _USERS = frozenset(("-u", "-U", "--user", "--proxy-user"))
 _USER = re.compile(r"[^:/\s-][^:/\s]*:(?!//|\d+\Z)(?=.)", re.DOTALL)
 """The user before a password; not the scheme of an address, nor the numbers of a user and a group."""
 _LOGINS = frozenset("login mariadb mongo mongosh mysql mysqladmin mysqldump sshpass".split())  # noqa: SIM905
-"""Programs whose `-p` is a password; of others it may say what is run, which a record must show."""
+"""Programs whose `-p` is a password; that of others may name the program, which a record must show."""
 _OPTION = re.compile(r"--?[A-Za-z](?:[A-Za-z_-]*(?:=.*)?)", re.DOTALL)
-"""What comes after an option without its value; anything else that begins with a dash is one."""
+"""An option rather than the value of the option before it; others that begin with a dash are values."""
 _SHAPES = re.compile(
     r"(?<![\w-])(?:sk-[\w-]{8,}|[rs]k_(?:live|test)_\w{8,}|(?:hf|gh[opsur]|gsk|github_pat)_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}"
     r"|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*)|(?<=://)[^/\s@]+(?=@)"
@@ -49,9 +49,9 @@ _SHAPES = re.compile(
 
 
 def without_secrets(command: str) -> str:
-    """The command with a "…" for each argument that looks like a secret.
+    """Return the command with a "…" for each argument that looks like a secret.
 
-    These are the value of an option, variable, header or field whose name says so (`--api-key X`,
+    These are the value of an option, variable, header or field that is named as a secret (`--api-key X`,
     `--token=X`, `X_API_KEY=X`, `Authorization: Bearer X`), a key of a usual shape (`sk-…`), the user in an
     address, and the password in `-u user:X`, or of programs such as sshpass in `-p X`.
 
@@ -62,22 +62,22 @@ def without_secrets(command: str) -> str:
 
 
 def join_without_secrets(arguments: Iterable[str]) -> str:
-    """The arguments as one command, as it may be recorded."""
+    """Return the arguments as one command without secrets."""
     shown, after = [], ""
     for word in arguments:
         blanked, _, is_option = _blank(word, is_nested=not word.startswith("-"), after=after)
         after = word if is_option else ""
-        shown.append(shlex.quote(word) if blanked == word else _quoted(blanked))
+        shown.append(shlex.quote(word) if blanked == word else _quote(blanked))
     return " ".join(shown)
 
 
 def secrets_in(command: str) -> list[str]:
-    """What `without_secrets` blanks."""
+    """Return the secrets that `without_secrets` blanks."""
     return _scan(command)[1]
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """The text of an error without these secrets, where they are long enough to be no ordinary words."""
+    """Return the text of an error without these secrets, unless they are so short that they may be words."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST:
             text = text.replace(secret, BLANK)
@@ -85,28 +85,28 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 def _scan(command: str) -> tuple[str, list[str]]:
-    """The command without secrets, and these."""
+    """Return the command without its secrets, and the secrets."""
     pieces, secrets, end, after, is_login = list[str](), list[str](), 0, "", False
     for match in _SHELL_WORD.finditer(command):
-        raw, word = match[0], _unquoted(match[0])
+        raw, word = match[0], _unquote(match[0])
         is_nested = raw[0] in "'\"" and not word.startswith("-")
         is_login = is_login or re.split("[/:]", word)[-1] in _LOGINS
         if is_login and word.startswith("-p") and len(word) > 2:
-            blanked, found, is_option = f"-p{BLANK}", [word[2:]], False
+            blanked, new_secrets, is_option = f"-p{BLANK}", [word[2:]], False
         else:
-            blanked, found, is_option = _blank(word, is_nested=is_nested, after=after)
+            blanked, new_secrets, is_option = _blank(word, is_nested=is_nested, after=after)
         after = word if is_option or (is_login and word == "-p") else ""
-        pieces += [command[end : match.start()], raw if blanked == word else _quoted(blanked)]
-        secrets += found
+        pieces += [command[end : match.start()], raw if blanked == word else _quote(blanked)]
+        secrets += new_secrets
         end = match.end()
     return "".join([*pieces, command[end:]]), secrets
 
 
 def _blank(word: str, *, is_nested: bool, after: str) -> tuple[str, list[str], bool]:
-    """The word without secrets, these, and whether the next word is, or holds, one.
+    """Return the word without secrets, the secrets, and whether the next word is, or contains, one.
 
-    A nested word may be a command of its own, or a header, in one argument. `after` is the option that this
-    is the value of, if that may be a secret.
+    A nested word may be a command of its own, or a header, in one argument. `after` is the option before the
+    word if its value may be a secret.
     """
     option, equals, value = word.partition("=") if word.startswith("-") else (after, "", word)
     if option in _USERS and (user := _USER.match(value)):
@@ -128,7 +128,7 @@ def _blank(word: str, *, is_nested: bool, after: str) -> tuple[str, list[str], b
 
 
 def _is_secret(name: str, *, is_field: bool = False) -> bool:
-    """Whether this names a secret; `key:` and `a.token:` do not, since modules have such names."""
+    """Whether this is the name of a secret; `key:` and `a.token:` are not, since modules have such names."""
     if is_field and "." in name:
         return False
     parts = [part.lower() for part in _NAME_PART.findall(name)]
@@ -140,7 +140,7 @@ def _is_secret(name: str, *, is_field: bool = False) -> bool:
     return last in _SECRET_NAMES
 
 
-def _unquoted(word: str) -> str:
+def _unquote(word: str) -> str:
     if not any(character in word for character in "'\"\\"):
         return word
     try:
@@ -149,7 +149,7 @@ def _unquoted(word: str) -> str:
         return word.strip("'\"")
 
 
-def _quoted(word: str) -> str:
-    """For a shell, but for the blanks, which are no syntax."""
+def _quote(word: str) -> str:
+    """Return the word quoted for a shell; blanks are no syntax, and need no quotes."""
     plain = word.replace(BLANK, "")
     return word if shlex.quote(plain) in (plain, "''") else shlex.quote(word)

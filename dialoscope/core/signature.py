@@ -1,4 +1,4 @@
-"""The text that says how a number was made: `bleu|order:4|tokenizer:13a|…|v:1`."""
+"""Signatures, which say how a number was computed: `bleu|order:4|tokenizer:13a|…|v:1`."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -15,25 +15,25 @@ class Signed(Protocol):
 
 
 def signature(thing: Signed, versions: Mapping[str, Mapping[str, int]] = MappingProxyType({})) -> str:
-    """Name, every setting that can change a number, version.
+    """Return the name, every setting that can change a number, and the version.
 
-    `versions` are those of the values of a setting that once meant something else: `tokenizer:spaces@2`. A
-    field may say in its metadata how it is `written`, where its value is not to be read by everybody.
+    `versions` are those of values of a setting whose meaning has changed: `tokenizer:spaces@2`. The function
+    `written` in the metadata of a field formats values that must not be shown to everybody.
     """
     settings = [
-        f"{field.name}:{_written(_shown(thing, field), versions.get(field.name, {}))}"
+        f"{field.name}:{_format(_setting(thing, field), versions.get(field.name, {}))}"
         for field in dataclasses.fields(thing)
         if field.compare
     ]
     return "|".join([thing.name, *settings, f"v:{thing.version}"])
 
 
-def _shown(thing: Signed, field: dataclasses.Field[Any]) -> object:
+def _setting(thing: Signed, field: dataclasses.Field[Any]) -> object:
     value = getattr(thing, field.name)
     return field.metadata["written"](value) if "written" in field.metadata else value
 
 
-def _written(value: object, versions: Mapping[str, int]) -> str:
+def _format(value: object, versions: Mapping[str, int]) -> str:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return f"[{signature(value)}]"  # type: ignore[arg-type]
     if isinstance(value, bool):

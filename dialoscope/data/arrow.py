@@ -1,6 +1,6 @@
 """Parquet files, and folders saved by `save_to_disk` of datasets.
 
-Arrow takes a fifth of a second to import, so each function does so when it is called.
+Arrow takes a fifth of a second to import, so each function imports it when called.
 """
 
 import json
@@ -12,94 +12,94 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dialoscope.core.errors import DataError
 from dialoscope.data.cells import Cells
-from dialoscope.data.columns import Names
-from dialoscope.data.opening import Opened
+from dialoscope.data.columns import ColumnNames
+from dialoscope.data.opening import OpenSource
 from dialoscope.data.problems import BadRow, ReadLog
-from dialoscope.data.source import Source, reason
+from dialoscope.data.source import Source, error_reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _BATCH = 1024
-"""Rows turned into Python objects at a time."""
+"""Number of rows that are converted to Python objects at a time."""
 
 _BLOCK = 2**20
 
 MOST_UNPACKED = 2**30
-"""Bytes that a packed Parquet file may have unpacked, as it must be put on the disk to be read."""
+"""Maximum unpacked size of a packed Parquet file in bytes; it must be unpacked to the disk to be read."""
 
 
 class ArrowTable:
-    """A table that comes in batches of rows."""
+    """A table that is read in batches of rows."""
 
-    def __init__(self, schema: "pa.Schema", batches: Iterator["pa.RecordBatch"], names: Names) -> None:
+    def __init__(self, schema: "pa.Schema", batches: Iterator["pa.RecordBatch"], names: ColumnNames) -> None:
         self.columns: Sequence[str] = schema.names
         self._batches = batches
-        ignored = set(names.ignored(schema.names))
-        self._read = [name for name in dict.fromkeys(schema.names) if name not in ignored]
+        ignored = set(names.find_ignored(schema.names))
+        self._used = [name for name in dict.fromkeys(schema.names) if name not in ignored]
 
     def records(self) -> Iterator[tuple[int, Cells | BadRow]]:
-        """Each row with its number."""
+        """Yield each row with its number."""
         number = 0
         for batch in self._batches:
-            for cells in _cells(batch.select(self._read)):
+            for cells in _convert(batch.select(self._used)):
                 number += 1
                 yield number, cells
 
 
 @contextmanager
-def parquet_table(file: Opened, names: Names) -> Iterator[ArrowTable]:
-    """The table in a Parquet file."""
+def parquet_table(file: OpenSource, names: ColumnNames) -> Iterator[ArrowTable]:
+    """Open the table in a Parquet file."""
     import pyarrow.parquet as pq
 
-    with _damage_is_a_data_error(file.source, "Parquet file"), ExitStack() as stack:
+    with _refuse_damage(file.source, "Parquet file"), ExitStack() as stack:
         path = None if file.is_packed else file.source.path
-        # The table of contents is at the end, so what cannot seek is put where one can.
-        place = path or stack.enter_context(_spooled(file))
+        # The table of contents is at the end, so a stream that cannot seek is copied to a file.
+        readable = path or stack.enter_context(_copy_to_disk(file))
         # No threads: a process whose Arrow threads had just worked was seen to abort at its exit.
-        parquet = stack.enter_context(pq.ParquetFile(place, pre_buffer=False))
-        columns = [name for name in parquet.schema_arrow.names if not names.ignored([name])]
+        parquet = stack.enter_context(pq.ParquetFile(readable, pre_buffer=False))
+        columns = [name for name in parquet.schema_arrow.names if not names.find_ignored([name])]
         batches = parquet.iter_batches(_BATCH, columns=columns, use_threads=False)
         if path is not None:
-            batches = _announced(
-                batches, path.stat().st_size - file.peeked, parquet.metadata.num_rows, file.log
-            )
+            size = path.stat().st_size - file.peeked
+            batches = _report_progress(batches, size, parquet.metadata.num_rows, file.log)
         yield ArrowTable(parquet.schema_arrow, batches, names)
 
 
 @contextmanager
-def folder_table(source: Source, names: Names, log: ReadLog) -> Iterator[ArrowTable]:
-    """The table in a folder that `save_to_disk` wrote."""
+def folder_table(source: Source, names: ColumnNames, log: ReadLog) -> Iterator[ArrowTable]:
+    """Open the table in a folder that `save_to_disk` wrote."""
     import pyarrow as pa
 
-    with _damage_is_a_data_error(source, "datasets folder"):
-        shards = _shards(cast(Path, source.path))
+    with _refuse_damage(source, "datasets folder"):
+        shards = _find_shards(cast(Path, source.path))
         with pa.OSFile(str(shards[0])) as file:
             schema = pa.ipc.open_stream(file).schema
-        batches = (batch for shard in shards for batch in _streamed(shard, log))
+        batches = (batch for shard in shards for batch in _read_shard(shard, log))
         yield ArrowTable(schema, batches, names)
 
 
-def _cells(batch: "pa.RecordBatch") -> Iterator[Cells | BadRow]:
+def _convert(batch: "pa.RecordBatch") -> Iterator[Cells | BadRow]:
+    """Yield the rows of a batch as Python objects."""
     maps = [field.name for field in batch.schema if _is_map(field.type)]
-    for piece in _pieces(batch):
-        if isinstance(piece, BadRow):
-            yield piece
+    for row in _rows(batch):
+        if isinstance(row, BadRow):
+            yield row
             continue
         for name in maps:
-            piece[name] = _unmapped(piece[name])
-        yield piece
+            row[name] = _as_object(row[name])
+        yield row
 
 
-def _pieces(batch: "pa.RecordBatch") -> Iterator[Cells | BadRow]:
+def _rows(batch: "pa.RecordBatch") -> Iterator[Cells | BadRow]:
     try:
         yield from batch.to_pylist()
     except UnicodeDecodeError:
-        for place in range(batch.num_rows):
-            yield _single(batch.slice(place, 1))
+        for index in range(batch.num_rows):
+            yield _convert_single(batch.slice(index, 1))
 
 
-def _single(row: "pa.RecordBatch") -> Cells | BadRow:
+def _convert_single(row: "pa.RecordBatch") -> Cells | BadRow:
     try:
         return cast(Cells, row.to_pylist()[0])
     except UnicodeDecodeError as error:
@@ -113,15 +113,16 @@ def _is_map(type_: "pa.DataType") -> bool:
     return bool(pa.types.is_map(type_))
 
 
-def _unmapped(value: Any) -> object:  # noqa: ANN401 - whatever a map holds
-    """An Arrow map, which comes as pairs, as the object it stands for; maps within as well."""
+def _as_object(value: Any) -> object:  # noqa: ANN401 - whatever a map holds
+    """Return an Arrow map, which is a list of pairs, as a dictionary, and so the maps in it."""
     if not isinstance(value, list) or not all(isinstance(pair, tuple) for pair in value):
         return value
-    return {key: _unmapped(inner) if inner else inner for key, inner in value}
+    return {key: _as_object(inner) if inner else inner for key, inner in value}
 
 
 @contextmanager
-def _damage_is_a_data_error(source: Source, what: str) -> Iterator[None]:
+def _refuse_damage(source: Source, noun: str) -> Iterator[None]:
+    """Turn the errors of Arrow into a `DataError`."""
     import pyarrow as pa
 
     try:
@@ -129,21 +130,22 @@ def _damage_is_a_data_error(source: Source, what: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
         first_line = str(error).split("\n", 1)[0]
         raise DataError(
-            f"{source.name}: this {what} is damaged, or none at all ({first_line}). Write or fetch it again."
+            f"{source.name}: this {noun} is damaged, or none at all ({first_line}). Write or fetch it again."
         ) from error
 
 
 @contextmanager
-def _spooled(file: Opened) -> Iterator[BinaryIO]:
-    """The bytes in a file without a name, which is gone when it is closed or the process ends."""
+def _copy_to_disk(file: OpenSource) -> Iterator[BinaryIO]:
+    """Copy the bytes to a file without a name, which disappears when it is closed or the process ends."""
     with tempfile.TemporaryFile() as copy:
         while block := file.stream.read(_BLOCK):
             try:
                 copy.write(block)
             except OSError as error:
                 raise DataError(
-                    f"{file.source.name}: cannot be copied to {tempfile.gettempdir()}: {reason(error)}. Make "
-                    "room there, set TMPDIR to another folder, or name an unpacked file."
+                    f"{file.source.name}: cannot be copied to {tempfile.gettempdir()}: "
+                    f"{error_reason(error)}. Make room there, set TMPDIR to another folder, "
+                    "or name an unpacked file."
                 ) from error
             if file.is_packed and copy.tell() > MOST_UNPACKED:
                 raise DataError(
@@ -154,23 +156,23 @@ def _spooled(file: Opened) -> Iterator[BinaryIO]:
         yield cast(BinaryIO, copy)
 
 
-def _announced(
+def _report_progress(
     batches: Iterator["pa.RecordBatch"], size: int, rows: int, log: ReadLog
 ) -> Iterator["pa.RecordBatch"]:
-    """The batches; each counts as its share of the file, since Parquet is not read front to back."""
-    done = told = 0
+    """Yield the batches; each counts as its share of the file, since Parquet is not read front to back."""
+    rows_read = consumed = 0
     for batch in batches:
         yield batch
-        done += batch.num_rows
-        log.consume(size * done // rows - told)
-        told = size * done // rows
+        rows_read += batch.num_rows
+        log.consume(size * rows_read // rows - consumed)
+        consumed = size * rows_read // rows
 
 
-def _shards(folder: Path) -> list[Path]:
-    """The files with the rows, in their order; only the folder's list tells stale ones from the rest."""
+def _find_shards(folder: Path) -> list[Path]:
+    """Return the files with the rows, in their order; only the folder's list excludes stale files."""
     try:
         state = json.loads((folder / "state.json").read_bytes())
-        # Names only: a list that points elsewhere is not followed there.
+        # Only the names are used: a list that refers to other folders is not followed there.
         names = [Path(entry["filename"]).name for entry in state["_data_files"]]
     except (TypeError, KeyError, RecursionError):
         names = []
@@ -179,15 +181,15 @@ def _shards(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def _streamed(shard: Path, log: ReadLog) -> Iterator["pa.RecordBatch"]:
+def _read_shard(shard: Path, log: ReadLog) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa
 
-    told = 0
+    consumed = 0
     with pa.OSFile(str(shard)) as file:
         for batch in pa.ipc.open_stream(file):
             # Arrow trusts the offsets in a stream; following wrong ones would end the process.
             batch.validate(full=True)
             yield batch
-            log.consume(file.tell() - told)
-            told = file.tell()
-        log.consume(file.size() - told)
+            log.consume(file.tell() - consumed)
+            consumed = file.tell()
+        log.consume(file.size() - consumed)

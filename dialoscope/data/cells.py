@@ -1,4 +1,4 @@
-"""Texts out of the cells of a row, or the reason why there is none."""
+"""Texts in the cells of a row, or the reason why a cell holds none."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ Cells = dict[str, object]
 
 
 def read_text(value: object, label: str) -> str:
-    """This cell as text."""
+    """Return a cell as text."""
     if not isinstance(value, str):
-        raise BadRow(f"{label} is {kind(value)} where text is due")
+        raise BadRow(f"{label} is {describe_type(value)} where text is expected")
     if not value.isascii():
-        _check_whole(value, label)
+        _check_surrogates(value, label)
     return value
 
 
 def read_name(value: object, label: str) -> str:
-    """This cell as an id or the name of a system, for which integers are usual too."""
+    """Return a cell as an id or the name of a system; integers are usual for both, too."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     name = read_text(value, label)
@@ -28,24 +28,24 @@ def read_name(value: object, label: str) -> str:
 
 
 def read_texts(value: object, label: str, separator: str | None) -> tuple[str, ...]:
-    """This cell as several texts; nothing in it means none."""
+    """Return a cell as several texts; an empty cell holds none."""
     if isinstance(value, list):
         return _read_list(value, label)
     if value is None or value == "":
         return ()
     text = read_text(value, label)
-    return split(text, separator) if separator else (text,)
+    return split_text(text, separator) if separator else (text,)
 
 
-def read_said(value: object, label: str, separator: str | None) -> tuple[str, ...]:
-    """This cell as turns, of which each may be an object that says who spoke."""
+def read_turns(value: object, label: str, separator: str | None) -> tuple[str, ...]:
+    """Return a cell as the texts of turns, each of which may be an object that names its speaker."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        value = [said(turn, f"item {place} of {label}") for place, turn in enumerate(value, 1)]
+        value = [turn_text(turn, f"item {number} of {label}") for number, turn in enumerate(value, 1)]
     return read_texts(value, label, separator)
 
 
-def said(turn: object, label: str) -> object:
-    """What was said in a turn, be it a text or an object of the usual shapes."""
+def turn_text(turn: object, label: str) -> object:
+    """Return the text of a turn: the turn itself, or a value of an object of the usual shapes."""
     if not isinstance(turn, dict):
         return turn
     for key in ("text", "content"):
@@ -54,13 +54,13 @@ def said(turn: object, label: str) -> object:
     raise BadRow(f"{label} is an object without `text` or `content`")
 
 
-def split(text: str, separator: str) -> tuple[str, ...]:
-    """The parts of a text; blank ones come of separators at its ends, and are nobody's turn."""
+def split_text(text: str, separator: str) -> tuple[str, ...]:
+    """Return the parts of a text that are not blank; blank parts come from separators at its ends."""
     return tuple(part for part in map(str.strip, text.split(separator)) if part)
 
 
-def kind(value: object) -> str:
-    """What a value is, in words for somebody who looks at the file."""
+def describe_type(value: object) -> str:
+    """Return the type of a value in words for somebody who looks at the file."""
     if value is None:
         return "null"
     names = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
@@ -68,16 +68,16 @@ def kind(value: object) -> str:
 
 
 def _read_list(values: Sequence[object], label: str) -> tuple[str, ...]:
-    # One join finds anything wrong at the speed of C; what and where is looked for only then.
+    # One join finds any problem at the speed of C; only then is it located.
     try:
         "".join(values).encode()  # type: ignore[arg-type]
     except (TypeError, UnicodeEncodeError):
-        return tuple(read_text(item, f"item {place} of {label}") for place, item in enumerate(values, 1))
+        return tuple(read_text(item, f"item {number} of {label}") for number, item in enumerate(values, 1))
     return tuple(values)  # type: ignore[arg-type]
 
 
-def _check_whole(text: str, label: str) -> None:
-    """Refuse half a surrogate pair: JSON can write one, but no file of text can hold it."""
+def _check_surrogates(text: str, label: str) -> None:
+    """Refuse half a surrogate pair: JSON can write one, but no text file can hold it."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -1,7 +1,8 @@
-"""What systems are to answer: the contexts in any file of rows, with all else that a row holds."""
+"""The contexts that systems reply to: those in any file of rows, with the other cells of their rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -9,26 +10,28 @@ from typing import Any, NamedTuple
 from dialoscope.core.errors import DataError
 from dialoscope.core.records import Example
 from dialoscope.data.cells import Cells, read_texts
-from dialoscope.data.columns import COLUMNS, ERROR, Names, listed
+from dialoscope.data.columns import COLUMNS, ERROR, ColumnNames, list_columns
 from dialoscope.data.dialogues import EVERYBODY
 from dialoscope.data.layout import Layout
-from dialoscope.data.opening import Empty, is_empty
-from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, counted
+from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, quantity
 from dialoscope.data.replies import Replies, read
-from dialoscope.data.source import Source, holds_columns, name_value
-from dialoscope.data.tables import read_records
+from dialoscope.data.source import describe_value, is_table
+from dialoscope.data.tables import read_records, read_rows
 
-_WANTED = ("id", "context", "references", "turns", "speakers", "group", "queries")
+_USED = ("id", "context", "references", "turns", "speakers", "group", "queries")
 
 
 class ContextRow(NamedTuple):
-    """A context to be answered."""
+    """A context that systems are to reply to."""
 
     id: str
     context: tuple[str, ...]
     group: str = ""
     others: Mapping[str, object] = MappingProxyType({})
-    """What else its row holds, to be carried along: references, how it was made, ..."""
+    """The other cells of its row, which are carried along: references, how it was made, ..."""
+
+
+Rows = Iterable[tuple[int, ContextRow | BadRow]]
 
 
 @dataclass(frozen=True)
@@ -37,26 +40,26 @@ class Contexts:
 
     rows: tuple[ContextRow, ...]
     repeated: int = 0
-    """Rows that were left out because their context had been met under the same id."""
+    """Rows that were left out because an earlier row has the same context and id."""
     skipped: int = 0
     """Malformed rows that were left out."""
     source: Mapping[str, Any] | None = None
-    """How they were read, if they came from files."""
+    """The arguments of `read_contexts`, if they came from files."""
 
     @staticmethod
-    def of(things: "Contexts | str | Path | Iterable[Example | str | Sequence[str]]") -> "Contexts":
-        """Contexts from whatever holds some: a file, examples, or turns in memory."""
-        if isinstance(things, Contexts):
-            return things
-        if isinstance(things, (str, Path)):
-            return read_contexts(things)
-        if not isinstance(things, Iterable) or holds_columns(things):
+    def of(contexts: "Contexts | str | Path | Iterable[Example | str | Sequence[str]]") -> "Contexts":
+        """Return the contexts in a file, in examples, or in lists of turns."""
+        if isinstance(contexts, Contexts):
+            return contexts
+        if isinstance(contexts, (str, Path)):
+            return read_contexts(contexts)
+        if not isinstance(contexts, Iterable) or is_table(contexts):
             raise DataError(
-                f"This is not a list of contexts, but {name_value(things)}. Name a file, or give a list of "
-                "turns for each."
+                f"This is not a list of contexts, but {describe_value(contexts)}. Name a file, or give a "
+                "list of turns for each."
             )
-        rows = [(place, _held(thing, place)) for place, thing in enumerate(things, 1)]
-        return _collected([("contexts", rows)], ReadLog(), None)
+        rows = [(number, _from_memory(context, number)) for number, context in enumerate(contexts, 1)]
+        return _collect([("contexts", rows)], ReadLog(), None)
 
 
 def read_contexts(
@@ -67,71 +70,57 @@ def read_contexts(
     format: str | None = None,  # noqa: A002 - the word users know
     on_error: str = "stop",
 ) -> Contexts:
-    """The contexts in these files; replies that they hold are passed over."""
-    found = read(
+    """Return the contexts in these files; replies in the files are ignored."""
+    replies = read(
         *paths, columns=columns, separator=separator, speaker=speaker, format=format, on_error=on_error
     )
     log = ReadLog()
-    names = _EveryName.of(columns or {}, _WANTED)
-    layout = Layout(names, "", separator, speaker)
-    return _collected([(one.name, _file_rows(one, layout, log)) for one in found.sources], log, found)
+    names = _AllColumnNames.of(columns or {}, _USED)
+    convert = partial(_convert, layout=Layout(names, "", separator, speaker))
+    files = [
+        (source.name, read_rows(read_records(source, names, log, noun="context"), convert))
+        for source in replies.sources
+    ]
+    return _collect(files, log, replies)
 
 
-class _EveryName(Names):
-    """The names of columns where all others are read too."""
+class _AllColumnNames(ColumnNames):
+    """The names of columns where the columns that have no meaning here are read, too."""
 
     __slots__ = ()
 
-    def ignored(self, columns: Iterable[str]) -> list[str]:
-        """None: what has no meaning here is carried along."""
+    def find_ignored(self, columns: Iterable[str]) -> list[str]:
+        """Return an empty list: columns that have no meaning here are carried along."""
         return []
 
 
-Outcomes = Iterable[tuple[int, ContextRow | BadRow]]
-
-
-def _file_rows(source: Source, layout: Layout, log: ReadLog) -> Iterator[tuple[int, ContextRow | BadRow]]:
-    for number, (line, cells) in enumerate(_records(source, layout, log), 1):
-        try:
-            if isinstance(cells, BadRow):
-                raise cells
-            yield from ((line, row) for row in _rows(cells, number, layout))
-        except BadRow as bad:
-            yield line, bad
-
-
-def _records(source: Source, layout: Layout, log: ReadLog) -> Iterator[tuple[int, Cells | BadRow]]:
-    try:
-        yield from read_records(source, layout.names, log)
-    except Empty:
-        raise is_empty(source, "context") from None
-
-
-def _rows(cells: Cells, number: int, layout: Layout) -> Sequence[ContextRow]:
-    """The contexts in this row: its own, or those of a group of queries, or of a whole dialogue."""
+def _convert(cells: Cells, number: int, line: int, layout: Layout) -> Sequence[ContextRow]:
+    """Return the contexts in a row: its own, or those of a group of queries, or of a whole dialogue."""
     names, name, group = layout.names, layout.name(cells, number), layout.group(cells)
-    others = _others(cells, layout)
+    others = _other_cells(cells, layout)
     if cells.get(names.context):
         context = layout.context(cells)
         return [ContextRow(name, context, group, {**_speakers(layout.speakers(cells, context)), **others})]
     if cells.get(names.queries) is not None:
         queries = read_texts(cells[names.queries], "`queries`", layout.separator)
         return [
-            ContextRow(f"{name}#{place}", (query,), group or name, others)
-            for place, query in enumerate(queries, 1)
+            ContextRow(f"{name}#{position}", (query,), group or name, others)
+            for position, query in enumerate(queries, 1)
         ]
     if cells.get(names.turns) is not None:
-        return _dialogue(cells, name, layout, others)
+        return _dialogue_contexts(cells, name, layout, others)
     if names.context in cells:
         raise BadRow("`context` is empty; there is nothing to answer")
     raise BadRow(
-        f"no column `context` among {listed(cells)}; say which holds what is to be answered: "
+        f"no column `context` among {list_columns(cells)}; say which holds what is to be answered: "
         "--map context=COLUMN"
     )
 
 
-def _dialogue(cells: Cells, name: str, layout: Layout, others: Mapping[str, object]) -> list[ContextRow]:
-    """What was said before each turn of the system; and all of it, where others had the last word."""
+def _dialogue_contexts(
+    cells: Cells, name: str, layout: Layout, others: Mapping[str, object]
+) -> list[ContextRow]:
+    """Return the turns before each turn of the system; and all turns, where others had the last word."""
     examples = layout.dialogue(cells, name, "", layout.speaker)
     rows = [
         ContextRow(
@@ -143,25 +132,25 @@ def _dialogue(cells: Cells, name: str, layout: Layout, others: Mapping[str, obje
         for example in examples
         if example.context
     ]
-    everything = layout.dialogue(cells, name, "", EVERYBODY)
-    last = everything[-1]
+    all_turns = layout.dialogue(cells, name, "", EVERYBODY)
+    last = all_turns[-1]
     if last.speakers and last not in examples:
         speakers = _speakers((*last.speakers, examples[0].speakers[-1]))
         context = (*last.context, last.response)
-        rows.append(ContextRow(f"{name}#{len(everything) + 1}", context, "", {**speakers, **others}))
+        rows.append(ContextRow(f"{name}#{len(all_turns) + 1}", context, "", {**speakers, **others}))
     return rows
 
 
-def _others(cells: Cells, layout: Layout) -> dict[str, object]:
-    """What goes along: all but what has a place of its own, and what is said by or of another system."""
+def _other_cells(cells: Cells, layout: Layout) -> dict[str, object]:
+    """Return the cells to carry along: all without a field of their own that no system's reply belongs to."""
     names = layout.names
-    taken = {ERROR, *COLUMNS, *(getattr(names, column) for column in COLUMNS)}
-    kept = {
+    excluded = {ERROR, *COLUMNS, *(getattr(names, column) for column in COLUMNS)}
+    others = {
         column: value
         for column, value in cells.items()
-        if column not in taken and not names.holds_rating(column)
+        if column not in excluded and not names.is_rating(column)
     }
-    return {**_references(layout.references(cells)), **kept}
+    return {**_references(layout.references(cells)), **others}
 
 
 def _speakers(names: tuple[str, ...]) -> dict[str, object]:
@@ -172,46 +161,49 @@ def _references(texts: tuple[str, ...]) -> dict[str, object]:
     return {"references": list(texts)} if texts else {}
 
 
-def _held(thing: object, place: int) -> ContextRow | BadRow:
-    """A context that is in memory: an example without its reply, or turns; one text is one turn."""
-    if isinstance(thing, Example):
-        others = {**_speakers(thing.speakers), **_references(thing.references)}
-        row = ContextRow(thing.id, thing.context, thing.group, others)
-    elif isinstance(thing, str):
-        row = ContextRow(str(place), (thing,))
-    elif isinstance(thing, Sequence) and all(isinstance(turn, str) for turn in thing):
-        row = ContextRow(str(place), tuple(thing))
+def _from_memory(context: object, number: int) -> ContextRow | BadRow:
+    """Return the row of an example without its reply, or of turns; one text is one turn."""
+    if isinstance(context, Example):
+        others = {**_speakers(context.speakers), **_references(context.references)}
+        row = ContextRow(context.id, context.context, context.group, others)
+    elif isinstance(context, str):
+        row = ContextRow(str(number), (context,))
+    elif isinstance(context, Sequence) and all(isinstance(turn, str) for turn in context):
+        row = ContextRow(str(number), tuple(context))
     else:
-        return BadRow(f"{thing!r:.60} is no context; give a list of turns, a text, or an Example")
+        return BadRow(f"{context!r:.60} is no context; give a list of turns, a text, or an Example")
     return row if row.context else BadRow("the context is empty; there is nothing to answer")
 
 
-def _collected(files: Iterable[tuple[str, Outcomes]], log: ReadLog, source: Replies | None) -> Contexts:
-    """Each context once, or all that is wrong with them."""
-    found: dict[str, ContextRow] = {}
+def _collect(files: Iterable[tuple[str, Rows]], log: ReadLog, source: Replies | None) -> Contexts:
+    """Return each context once, or raise an error that lists the problems."""
+    contexts: dict[str, ContextRow] = {}
     repeated = 0
     skips = source is not None and source.skips_problems
-    for file, outcomes in files:
-        for line, outcome in outcomes:
-            row = outcome if isinstance(outcome, BadRow) else _admitted(outcome, found)
-            if isinstance(row, BadRow):
-                log.report(Problem(file, line, str(row)), skips=skips)
-            else:
-                log.rows += 1
-                repeated += row is not outcome
-    if log.problem_count and not (skips and found):
-        problems = counted(log.problem_count, "problem")
+    for file, line, row in _flatten(files):
+        first = row if isinstance(row, BadRow) else _admit(row, contexts)
+        if isinstance(first, BadRow):
+            log.report(Problem(file, line, str(first)), skips=skips)
+        else:
+            log.rows += 1
+            repeated += first is not row
+    if log.problem_count and not (skips and contexts):
+        problems = quantity(log.problem_count, "problem")
         advice = "" if skips else f"\n{LEAVE_OUT}"
         raise DataError(f"{problems} in the contexts:\n{log.summary()}{advice}")
-    if not found:
+    if not contexts:
         raise DataError("There is not one context to answer.")
     arguments = None if source is None else source.arguments()
-    return Contexts(tuple(found.values()), repeated, log.problem_count, arguments)
+    return Contexts(tuple(contexts.values()), repeated, log.problem_count, arguments)
 
 
-def _admitted(row: ContextRow, found: dict[str, ContextRow]) -> ContextRow | BadRow:
-    """The row that has this id; files with several systems' replies hold each context several times."""
-    first = found.setdefault(row.id, row)
+def _flatten(files: Iterable[tuple[str, Rows]]) -> Iterator[tuple[str, int, ContextRow | BadRow]]:
+    return ((file, line, row) for file, rows in files for line, row in rows)
+
+
+def _admit(row: ContextRow, contexts: dict[str, ContextRow]) -> ContextRow | BadRow:
+    """Return the first row with this id; files with several systems' replies hold each context repeatedly."""
+    first = contexts.setdefault(row.id, row)
     if first.context != row.context:
         return BadRow(f"a second context with id {row.id!r}; give each context its own id")
     return first

@@ -1,4 +1,4 @@
-"""Lines of bounded length, and what is wrong with those that are not text."""
+"""Lines of bounded length, and the problems of lines that are not text."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -7,14 +7,14 @@ from typing import BinaryIO
 from dialoscope.data.problems import BadRow
 
 LIMIT = 8 * 1024 * 1024
-"""Bytes in a line. Longer ones are no replies, and must not fill the memory."""
+"""Maximum number of bytes in a line; longer lines are no replies, and must not fill the memory."""
 
 MOST_BLANK = 1_000_000
-"""Blank lines, beyond ten for each other line. A few bytes of gzip can hold any number of them."""
+"""Maximum number of blank lines, besides ten for each other line. A few bytes of gzip can hold any number."""
 
 
 class EndlessBlankLines(Exception):
-    """More blank lines than any file of replies has; says where it was noticed and what to do."""
+    """A file has more blank lines than any file of replies; the message begins with the line."""
 
     def __init__(self, line: int, blank: int) -> None:
         super().__init__(
@@ -23,7 +23,7 @@ class EndlessBlankLines(Exception):
 
 
 def read_lines(stream: BinaryIO) -> Iterator[bytes | BadRow]:
-    """Each line with its end, or the reason why it is left out."""
+    """Yield each line with its end, or the reason why it is left out."""
     blank = 0
     for number, line in enumerate(iter(partial(stream.readline, LIMIT + 1), b""), 1):
         blank += line.isspace()
@@ -36,7 +36,7 @@ def read_lines(stream: BinaryIO) -> Iterator[bytes | BadRow]:
 
 
 def not_utf8(line: bytes, error: UnicodeDecodeError) -> BadRow:
-    """Where a line stops being UTF-8, and how to put that right."""
+    """Return the problem that a line stops being UTF-8, with the command that converts the file."""
     guess = "utf-16" if line.count(0) > len(line) // 4 else "latin1"
     return BadRow(
         f"not UTF-8: byte 0x{line[error.start]:02x} at offset {error.start} of the line; "
@@ -45,6 +45,7 @@ def not_utf8(line: bytes, error: UnicodeDecodeError) -> BadRow:
 
 
 def _skip_line(stream: BinaryIO) -> int:
+    """Read to the end of the line, and return the number of bytes skipped."""
     skipped = 0
     for piece in iter(partial(stream.readline, LIMIT), b""):
         skipped += len(piece)

@@ -1,4 +1,4 @@
-"""Warnings about data that can be read, but may not be what its owner believes."""
+"""Warnings about data that can be read, but may not be what its owner expects."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,36 +7,36 @@ from typing import NamedTuple
 
 from dialoscope.core.records import Example, Rating
 from dialoscope.core.safe_text import printable
-from dialoscope.data.columns import did_you_mean, listed
+from dialoscope.data.columns import list_columns, suggest_column
 from dialoscope.data.layout import Row
-from dialoscope.data.problems import ReadLog, counted
+from dialoscope.data.problems import ReadLog, quantity
 from dialoscope.data.replies import Replies, RowSource
 
-_LOOKED_AT_FIRST = 500
-_LOOKED_AT_THEN = 16
-"""Of each system the first replies are looked at closely, then every sixteenth: enough to judge a habit."""
+_INSPECTED_FIRST = 500
+_INSPECTED_INTERVAL = 16
+"""The first replies of each system are inspected closely, then every sixteenth."""
 
-_SYSTEMS_NAMED = 5
+_SYSTEMS_SHOWN = 5
 
-_FEWEST = 5
-"""Replies on which a habit can be judged at all."""
+_MIN_REPLIES = 5
+"""Minimum number of replies with a property before a system is reported for it."""
 
-_VALUES_KEPT = 10_000
-"""Different values remembered for an aspect."""
+_MAX_VALUES = 10_000
+"""Maximum number of different values stored for an aspect."""
 
 USUAL_SCALES = ((0.0, 1.0), (1.0, 3.0), (1.0, 5.0), (1.0, 7.0), (0.0, 10.0), (0.0, 100.0))
-"""The lowest and highest ratings that people are mostly offered, the narrowest first."""
+"""The lowest and highest ratings of the usual scales, the narrowest first."""
 _SCALE_SHARE = 0.99
 
 
 def usual_scale(low: float, high: float) -> tuple[float, float] | None:
-    """The first usual scale that holds all ratings, which run from `low` to `high`."""
+    """Return the first usual scale that includes all ratings, which range from `low` to `high`."""
     return next((ends for ends in USUAL_SCALES if ends[0] <= low and high <= ends[1]), None)
 
 
 _PUNCTUATED = re.compile(r"[,.'’]|-[lr][rsc]b-", re.IGNORECASE)
 
-# Only marks no language puts a space before; French has one before ! ? : and ;
+# Only marks that no language puts a space before; French has one before ! ? : and ;
 _TOKENISED = re.compile(
     r"\w [,.](?=\s|$)|\w n['’]t\b|\w ['’](?:s|m|re|ve|ll|d)\b|\w ['’] (?:s|m|re|ve|ll|d|t)\b|-[lr][rsc]b-",
     re.IGNORECASE,
@@ -50,94 +50,90 @@ _UNSPACED = re.compile(
 _HASHES = 2**64
 
 
-class Finding(NamedTuple):
-    """How often something was met, and in which reply first."""
+class Occurrences(NamedTuple):
+    """The number of replies with a property, and the id of the first of them."""
 
-    times: int = 0
+    number: int = 0
     first: str = ""
 
-    def again(self, reply: str) -> "Finding":
-        """The same, met once more."""
-        return Finding(self.times + 1, self.first if self.times else reply)
+    def add(self, reply: str) -> "Occurrences":
+        """Return the occurrences with one more reply."""
+        return Occurrences(self.number + 1, self.first if self.number else reply)
 
 
-_NOTHING = Finding()
+_NONE = Occurrences()
 
 
 class Share(NamedTuple):
-    """In how many of its replies something was found with a system."""
+    """The replies of a system with a property, among those inspected for it."""
 
     system: str
-    found: Finding
-    of: int
+    occurrences: Occurrences
+    total: int
 
 
 @dataclass(slots=True)
-class _System:
-    """What is known of the replies of one system."""
+class _SystemCounts:
+    """Properties of the replies of one system."""
 
     first: str
     """The id of its first reply."""
     replies: int = 0
     id_hashes: int = 0
-    """A sum, which is the same in whatever order the ids come."""
-    looked_at: int = 0
+    """The sum of the hashes of the ids, which does not depend on their order."""
+    inspected: int = 0
     punctuated: int = 0
-    tokenised: Finding = _NOTHING
-    unspaced: Finding = _NOTHING
-    copied: Finding = _NOTHING
+    tokenised: Occurrences = _NONE
+    unspaced: Occurrences = _NONE
+    copied: Occurrences = _NONE
 
     def add(self, example: Example) -> None:
         self.replies += 1
         self.id_hashes = (self.id_hashes + hash(example.id)) % _HASHES
         if example.response in example.references and example.response:
-            self.copied = self.copied.again(example.id)
-        if self.replies <= _LOOKED_AT_FIRST or not self.replies % _LOOKED_AT_THEN:
-            self._look_at(example)
+            self.copied = self.copied.add(example.id)
+        if self.replies <= _INSPECTED_FIRST or not self.replies % _INSPECTED_INTERVAL:
+            self._inspect(example)
 
-    def _look_at(self, example: Example) -> None:
+    def _inspect(self, example: Example) -> None:
         reply = example.response
-        self.looked_at += 1
+        self.inspected += 1
         if _PUNCTUATED.search(reply):
             self.punctuated += 1
             if _TOKENISED.search(reply):
-                self.tokenised = self.tokenised.again(example.id)
+                self.tokenised = self.tokenised.add(example.id)
         if not reply.isascii() and 2 * len(_UNSPACED.findall(reply)) > len(reply):
-            self.unspaced = self.unspaced.again(example.id)
+            self.unspaced = self.unspaced.add(example.id)
 
 
 @dataclass(slots=True)
-class _Aspect:
-    """The values people gave for one aspect, and the reply that each was first given to."""
+class _AspectValues:
+    """The values of the ratings of one aspect, and the first reply with each."""
 
-    values: dict[float, Finding] = field(default_factory=dict)
+    values: dict[float, Occurrences] = field(default_factory=dict)
 
     def add(self, rating: Rating, value: float) -> None:
-        found = self.values.get(value)
-        if found is not None:
-            self.values[value] = found.again(rating.id)
-        elif len(self.values) < _VALUES_KEPT:
-            self.values[value] = Finding(1, rating.id)
+        if value in self.values or len(self.values) < _MAX_VALUES:
+            self.values[value] = self.values.get(value, _NONE).add(rating.id)
 
-    def guessed_scale(self) -> tuple[float, float] | None:
-        """The smallest usual scale that all but a few values lie on."""
-        total = sum(found.times for found in self.values.values())
+    def guess_scale(self) -> tuple[float, float] | None:
+        """Return the smallest usual scale that includes all values but a few."""
+        total = sum(occurrences.number for occurrences in self.values.values())
         for low, high in USUAL_SCALES:
-            within = self._within(low, high)
-            if within >= _SCALE_SHARE * total or (within >= 0.8 * total and self._has_typo(low, high)):
+            inside = sum(
+                occurrences.number for value, occurrences in self.values.items() if low <= value <= high
+            )
+            if inside >= _SCALE_SHARE * total or (inside >= 0.8 * total and self._has_typo(low, high)):
                 return low, high
         return None
 
     def _has_typo(self, low: float, high: float) -> bool:
-        """Whether all that lies outside lies so far outside that no other usual scale explains it."""
-        # Among few ratings one slip of the pen, such as 55 for 5, is more than one in a hundred.
+        """Whether all values outside are so far outside that no other usual scale explains them."""
+        # Among few ratings one typing error, such as 55 for 5, is more than one in a hundred.
         return high >= 5 and all(value > high + 2 * (high - low) for value in self.outside(low, high))
 
     def outside(self, low: float, high: float) -> list[float]:
         return sorted(value for value in self.values if not low <= value <= high)
-
-    def _within(self, low: float, high: float) -> int:
-        return sum(found.times for value, found in self.values.items() if low <= value <= high)
 
 
 def lint(
@@ -146,78 +142,82 @@ def lint(
     scales: Mapping[str, tuple[float, float]] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
-    """What is odd about these replies, one sentence each."""
-    found, log = Lint(scales), ReadLog(on_bytes=progress)
+    """Return warnings about these replies, one sentence each."""
+    checks, log = Lint(scales), ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     for row in source.rows(log):
-        found.add(row)
-    return found.warnings(log)
+        checks.add(row)
+    return checks.warnings(log)
 
 
 class Lint:
-    """Looks at rows as they stream past, in constant memory, and warns at the end."""
+    """Inspects rows as they are read, in constant memory, and warns at the end."""
 
     def __init__(self, scales: Mapping[str, tuple[float, float]] | None = None) -> None:
         self._scales = dict(scales or {})
-        self._systems: dict[str, _System] = {}
-        self._aspects: dict[str, _Aspect] = {}
+        self._systems: dict[str, _SystemCounts] = {}
+        self._aspects: dict[str, _AspectValues] = {}
 
     def add(self, row: Row) -> None:
-        """Take one row into account."""
+        """Inspect one row."""
         system = self._systems.get(row.example.system)
         if system is None:
-            system = self._systems[row.example.system] = _System(row.example.id)
+            system = self._systems[row.example.system] = _SystemCounts(row.example.id)
         system.add(row.example)
         for rating in row.ratings:
             if rating.value is not None:
-                self._aspects.setdefault(rating.aspect, _Aspect()).add(rating, rating.value)
+                self._aspects.setdefault(rating.aspect, _AspectValues()).add(rating, rating.value)
 
     def warnings(self, log: ReadLog) -> list[str]:
-        """One printable sentence for each thing that should be looked at."""
+        """Return one printable sentence for each property that the owner of the data should check."""
         sentences = (
-            *log.left_out(),
-            *self._tokenised(),
-            *self._unspaced(),
-            *self._unequal_ids(),
-            *self._copied(),
-            *self._off_scale(),
-            *_ignored(log),
+            *log.skip_warnings(),
+            *self._warn_of_tokenised(),
+            *self._warn_of_unspaced(),
+            *self._warn_of_unequal_ids(),
+            *self._warn_of_copied(),
+            *self._warn_of_off_scale(),
+            *_warn_of_ignored(log),
         )
         return list(map(printable, sentences))
 
-    def _tokenised(self) -> Iterator[str]:
-        habits = [
+    def _warn_of_tokenised(self) -> Iterator[str]:
+        shares = [
             Share(name, system.tokenised, system.punctuated)
             for name, system in self._systems.items()
-            if system.tokenised.times >= _FEWEST and 2 * system.tokenised.times > system.punctuated
+            if system.tokenised.number >= _MIN_REPLIES and 2 * system.tokenised.number > system.punctuated
         ]
-        if habits:
+        if shares:
             yield (
-                f"Replies look tokenised (spaces before punctuation, split contractions): {_told(habits)}; "
-                "give the text as it was said, or scores depend on who tokenised it."
+                f"Replies look tokenised (spaces before punctuation, split contractions): "
+                f"{_summarise(shares)}; give the original text, or scores depend on the tokeniser."
             )
 
-    def _unspaced(self) -> Iterator[str]:
-        habits = [
-            Share(name, system.unspaced, system.looked_at)
+    def _warn_of_unspaced(self) -> Iterator[str]:
+        shares = [
+            Share(name, system.unspaced, system.inspected)
             for name, system in self._systems.items()
-            if system.unspaced.times >= _FEWEST and 2 * system.unspaced.times > system.looked_at
+            if system.unspaced.number >= _MIN_REPLIES and 2 * system.unspaced.number > system.inspected
         ]
-        if habits:
+        if shares:
             yield (
-                f"Replies are in a script without spaces, so tokenizer 13a sees one word: {_told(habits)}; "
-                "use tokenizer=words."
+                f"Replies are in a script without spaces, so tokenizer 13a sees one word: "
+                f"{_summarise(shares)}; use tokenizer=words."
             )
 
-    def _copied(self) -> Iterator[str]:
-        copied = [Share(name, it.copied, it.replies) for name, it in self._systems.items() if it.copied.times]
-        if copied:
+    def _warn_of_copied(self) -> Iterator[str]:
+        shares = [
+            Share(name, system.copied, system.replies)
+            for name, system in self._systems.items()
+            if system.copied.number
+        ]
+        if shares:
             yield (
-                f"Replies equal one of their references: {_told(copied)}; "
-                "check that the one was not copied from the other."
+                f"Replies equal one of their references: {_summarise(shares)}; "
+                "check that neither was copied from the other."
             )
 
-    def _unequal_ids(self) -> Iterator[str]:
+    def _warn_of_unequal_ids(self) -> Iterator[str]:
         if not self._systems:
             return
         largest, most = max(self._systems.items(), key=lambda entry: entry[1].replies)
@@ -229,46 +229,45 @@ class Lint:
         if others:
             yield (
                 f"Not all systems reply to the same ids as {largest!r} ({most.replies} replies, first "
-                f"{most.first!r}): {_some(others)}; check that no replies are missing: "
+                f"{most.first!r}): {_truncate(others)}; check that no replies are missing: "
                 "systems are compared only on the contexts that both replied to."
             )
 
-    def _off_scale(self) -> Iterator[str]:
+    def _warn_of_off_scale(self) -> Iterator[str]:
         for name, aspect in self._aspects.items():
-            scale = self._scales.get(name) or aspect.guessed_scale()
-            off = aspect.outside(*scale) if scale else []
-            if scale and off:
-                yield _off_scale_warning(name, aspect, off, f"its scale {scale[0]:g}–{scale[1]:g}")
+            scale = self._scales.get(name) or aspect.guess_scale()
+            outside = aspect.outside(*scale) if scale else []
+            if scale and outside:
+                count = sum(aspect.values[value].number for value in outside)
+                shown = ", ".join(f"{value:g}" for value in outside[:3])
+                yield (
+                    f"{quantity(count, 'rating')} of {name!r} {'is' if count == 1 else 'are'} outside its "
+                    f"scale {scale[0]:g}–{scale[1]:g}: {shown} (first for "
+                    f"{aspect.values[outside[0]].first!r}); correct them, or declare the scale."
+                )
 
 
-def _told(shares: list[Share]) -> str:
-    """How often, with which systems, and where to look."""
-    return _some([f"{share.system!r} ({share.found.times} of {share.of})" for share in shares]) + (
-        f", first in {shares[0].found.first!r}"
-    )
+def _summarise(shares: list[Share]) -> str:
+    """Return the systems with their shares, and the first reply with the property."""
+    systems = [f"{share.system!r} ({share.occurrences.number} of {share.total})" for share in shares]
+    return f"{_truncate(systems)}, first in {shares[0].occurrences.first!r}"
 
 
-def _some(parts: list[str]) -> str:
-    more = f" and {len(parts) - _SYSTEMS_NAMED} more" if len(parts) > _SYSTEMS_NAMED else ""
-    return ", ".join(parts[:_SYSTEMS_NAMED]) + more
+def _truncate(parts: list[str]) -> str:
+    more = f" and {len(parts) - _SYSTEMS_SHOWN} more" if len(parts) > _SYSTEMS_SHOWN else ""
+    return ", ".join(parts[:_SYSTEMS_SHOWN]) + more
 
 
-def _off_scale_warning(name: str, aspect: _Aspect, off: list[float], scale: str) -> str:
-    count = sum(aspect.values[value].times for value in off)
-    shown = ", ".join(f"{value:g}" for value in off[:3])
-    return (
-        f"{counted(count, 'rating')} of {name!r} {'lies' if count == 1 else 'lie'} outside {scale}: {shown} "
-        f"(first for {aspect.values[off[0]].first!r}); correct them, or declare the scale."
-    )
-
-
-def _ignored(log: ReadLog) -> Iterator[str]:
-    plain = []
+def _warn_of_ignored(log: ReadLog) -> Iterator[str]:
+    others = []
     for column, rows in log.ignored_columns.items():
-        if guess := did_you_mean(column):
-            yield f"Column {column!r} was ignored in {counted(rows, 'row')}{guess}; rename it, or use --map."
+        if guess := suggest_column(column):
+            yield f"Column {column!r} was ignored in {quantity(rows, 'row')}{guess}; rename it, or use --map."
         else:
-            plain.append(column)
-    if plain:
-        most = max(log.ignored_columns[column] for column in plain)
-        yield f"Columns nobody reads were ignored in up to {counted(most, 'row')}: {listed(plain)}."
+            others.append(column)
+    if others:
+        most = max(log.ignored_columns[column] for column in others)
+        yield (
+            f"Columns that are not read were ignored in up to {quantity(most, 'row')}: "
+            f"{list_columns(others)}."
+        )

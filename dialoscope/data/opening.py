@@ -1,4 +1,4 @@
-"""Opening a source: unpacking, counting bytes, and finding out its format."""
+"""Opening a source: unpacking, counting bytes, and detecting its format."""
 
 import gzip
 import io
@@ -10,10 +10,10 @@ from typing import BinaryIO, NamedTuple, cast
 from dialoscope.core.errors import DataError
 from dialoscope.data.lines import EndlessBlankLines
 from dialoscope.data.problems import ReadLog
-from dialoscope.data.source import Source, reason, standard_input
+from dialoscope.data.source import Source, error_reason, standard_input
 
 _HEAD = 64 * 1024
-"""Bytes looked at to tell a format; a header line longer than this is none."""
+"""Number of bytes from which the format is detected; a header line longer than this is none."""
 
 _BUFFER = 256 * 1024
 
@@ -22,7 +22,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Opened(NamedTuple):
+class OpenSource(NamedTuple):
     """A source with its unpacked bytes, ready to be read."""
 
     source: Source
@@ -30,12 +30,12 @@ class Opened(NamedTuple):
     stream: BinaryIO
     is_packed: bool
     peeked: int
-    """Raw bytes that looking at the format has consumed."""
+    """Number of raw bytes that detecting the format has consumed."""
     log: ReadLog
 
 
 class CountedBytes(io.RawIOBase):
-    """Bytes that are counted as they pass."""
+    """Bytes that are counted as they are read."""
 
     def __init__(self, stream: BinaryIO, consume: Callable[[int], None]) -> None:
         self._stream = stream
@@ -50,19 +50,19 @@ class CountedBytes(io.RawIOBase):
 
 
 class PeekedBytes(io.RawIOBase):
-    """Bytes of which the first ones have been looked at, also where one cannot seek."""
+    """Bytes whose head can be looked at before they are read, also in streams that cannot seek."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self.head = _fill(stream)
+        self.head = _read_head(stream)
         self._pending = self.head.removeprefix(_UTF8_MARK)
 
     def readable(self) -> bool:
-        """It is."""
+        """Whether the bytes can be read, which is always true."""
         return True
 
     def readinto(self, buffer: "memoryview[int]") -> int:  # type: ignore[override]
-        """Read up to as many bytes as the buffer holds, first those already seen."""
+        """Read up to as many bytes as the buffer holds, first those of the head."""
         block = self._pending[: len(buffer)] or self._stream.read(len(buffer))
         self._pending = self._pending[len(block) :]
         buffer[: len(block)] = block
@@ -70,11 +70,14 @@ class PeekedBytes(io.RawIOBase):
 
 
 @contextmanager
-def opened(source: Source, log: ReadLog, is_text: bool = False) -> Iterator[Opened]:
-    """The source, unpacked; whatever the disk or the packing refuses is a `DataError`."""
+def open_source(source: Source, log: ReadLog, is_text: bool = False) -> Iterator[OpenSource]:
+    """Open a source and unpack it; errors of the disk or of the packing become a `DataError`.
+
+    With `is_text` a file of an unknown format is plain text rather than a table.
+    """
     try:
-        with _file(source) as file:
-            yield _look_at(source, CountedBytes(file, log.consume), log, is_text)
+        with _open_file(source) as file:
+            yield _detect(source, CountedBytes(file, log.consume), log, is_text)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(
             f"{source.name}: the gzip file is cut off or damaged ({error}). Fetch or pack it again; "
@@ -87,40 +90,42 @@ def opened(source: Source, log: ReadLog, is_text: bool = False) -> Iterator[Open
             f"{source.name}: permission denied. Allow reading it: chmod +r {source.name}"
         ) from error
     except OSError as error:
-        raise DataError(f"{source.name}: cannot be read: {reason(error)}.") from error
+        raise DataError(f"{source.name}: cannot be read: {error_reason(error)}.") from error
 
 
-class Empty(DataError):
-    """There is nothing in a source."""
+class EmptySource(DataError):
+    """A source holds nothing."""
 
 
-def is_empty(source: Source, what: str = "reply") -> Empty:
-    """What to tell of a source in which there is nothing."""
+def empty_source(source: Source, noun: str = "reply") -> EmptySource:
+    """Return the error for a source that holds nothing; `noun` names what each row should hold."""
     once = " (it can be read only once)" if source.path is None else ""
-    return Empty(f"{source.name} is empty{once}; it should hold one {what} a row.")
+    return EmptySource(f"{source.name} is empty{once}; it should hold one {noun} a row.")
 
 
-def _file(source: Source) -> BinaryIO:
+def _open_file(source: Source) -> BinaryIO:
     if source.path is None:
         return cast(BinaryIO, nullcontext(standard_input()))
     return source.path.open("rb")
 
 
-def _look_at(source: Source, raw: CountedBytes, log: ReadLog, is_text: bool) -> Opened:
+def _detect(source: Source, raw: CountedBytes, log: ReadLog, is_text: bool) -> OpenSource:
+    """Detect whether a source is packed, and its format."""
     peeked = PeekedBytes(cast(BinaryIO, raw))
     consumed = len(peeked.head)
     is_packed = peeked.head.startswith(_GZIP)
     if is_packed:
         peeked = PeekedBytes(cast(BinaryIO, gzip.GzipFile(fileobj=io.BufferedReader(peeked, _BUFFER))))
     _check_head(source, peeked.head)
-    format_ = source.format or _sniffed(peeked.head, is_text)
+    format_ = source.format or _detect_format(peeked.head, is_text)
     if format_ == "json":
-        format_ = _json_lines(source, peeked.head)
-    return Opened(source, format_, io.BufferedReader(peeked, _BUFFER), is_packed, consumed, log)
+        _check_json_lines(source, peeked.head)
+        format_ = "jsonl"
+    return OpenSource(source, format_, io.BufferedReader(peeked, _BUFFER), is_packed, consumed, log)
 
 
-def _fill(stream: BinaryIO) -> bytes:
-    """The first bytes, however few at a time a pipe hands them over."""
+def _read_head(stream: BinaryIO) -> bytes:
+    """Read the first bytes; a pipe may return few at a time."""
     head = b""
     while len(head) < _HEAD and (block := stream.read(_HEAD - len(head))):
         head += block
@@ -129,7 +134,7 @@ def _fill(stream: BinaryIO) -> bytes:
 
 def _check_head(source: Source, head: bytes) -> None:
     if not head and source.format != "txt":
-        raise is_empty(source)
+        raise empty_source(source)
     if head.startswith(_UTF16_MARKS):
         raise DataError(
             f"{source.name} is written in UTF-16, not in UTF-8. Convert it: "
@@ -137,7 +142,7 @@ def _check_head(source: Source, head: bytes) -> None:
         )
 
 
-def _sniffed(head: bytes, is_text: bool) -> str:
+def _detect_format(head: bytes, is_text: bool) -> str:
     start = head.removeprefix(_UTF8_MARK).lstrip()
     if start.startswith(b"{") or (start.startswith(b"[") and not is_text):
         return "json"
@@ -148,10 +153,9 @@ def _sniffed(head: bytes, is_text: bool) -> str:
     return "tsv" if b"\t" in start.split(b"\n", 1)[0] else "csv"
 
 
-def _json_lines(source: Source, head: bytes) -> str:
+def _check_json_lines(source: Source, head: bytes) -> None:
     if head.removeprefix(_UTF8_MARK).lstrip().startswith(b"["):
         raise DataError(
             f"{source.name} holds one JSON list, which cannot be read row by row. "
             f"Put one object a line: jq -c '.[]' {source.name} > replies.jsonl"
         )
-    return "jsonl"

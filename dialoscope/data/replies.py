@@ -1,4 +1,4 @@
-"""The replies to be judged: described here, read when they are iterated over."""
+"""The replies to be evaluated: a description of their files, which are read on iteration."""
 
 import os
 from collections import defaultdict
@@ -9,47 +9,47 @@ from typing import Any, Protocol, runtime_checkable
 
 from dialoscope.core.errors import DataError
 from dialoscope.core.records import Example, Rating
-from dialoscope.data.cells import kind, read_name, read_text
-from dialoscope.data.columns import COLUMNS, Names
-from dialoscope.data.duplicates import Seen
+from dialoscope.data.cells import describe_type, read_name, read_text
+from dialoscope.data.columns import COLUMNS, ColumnNames
+from dialoscope.data.duplicates import DuplicateCheck
 from dialoscope.data.join import ITEM_COLUMNS, REPLY_COLUMNS, ItemList, SystemReplies
 from dialoscope.data.layout import Layout, Row
-from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, counted
+from dialoscope.data.problems import LEAVE_OUT, BadRow, Problem, ReadLog, quantity
 from dialoscope.data.source import (
     FORMATS,
     STANDARD_INPUT,
     USE_TABLE,
     Source,
-    holds_columns,
+    describe_value,
+    is_table,
     locate,
-    name_value,
 )
-from dialoscope.data.tables import read_records
+from dialoscope.data.tables import read_records, read_rows
 
 _MAKE_EXAMPLES = (
     "Read a file with ds.read(path), or make ds.Example(id, system, response, context, references) for each "
     "reply."
 )
 
-Outcomes = Iterator[tuple[int, Row | BadRow]]
-"""What the rows of a file turn out to be, each with its line."""
+Rows = Iterator[tuple[int, Row | BadRow]]
+"""The replies in a file, or the reasons why rows cannot be read, each with its line."""
 
 
 @runtime_checkable
 class RowSource(Protocol):
-    """Anything that replies can be read from, as often as wanted."""
+    """Anything that replies can be read from repeatedly."""
 
     def rows(self, log: ReadLog) -> Iterator[Row]:
-        """Each reply with its ratings."""
+        """Yield each reply with its ratings."""
 
     def __iter__(self) -> Iterator[Example]:
-        """Each reply."""
+        """Yield each reply."""
 
     def arguments(self) -> dict[str, Any] | None:
-        """What `read` must be given to read the same again, if that can be done."""
+        """Return the arguments with which `read` reads the same again, None if that is impossible."""
 
     def size(self) -> int | None:
-        """The bytes to be read, if that is known."""
+        """Return the number of bytes to be read, None if it is not known."""
 
 
 def read(
@@ -62,7 +62,7 @@ def read(
     format: str | None = None,  # noqa: A002 - the word users know
     on_error: str = "stop",
 ) -> "Replies":
-    """The replies in these files, which are looked for now and read later."""
+    """Return the replies in these files; the files must exist now, and are read later."""
     _check_types(replies, columns, {"separator": separator, "system": system, "speaker": speaker})
     _check_choice("on_error", on_error, ("stop", "skip"))
     _check_choice("format", format, (None, *FORMATS))
@@ -76,12 +76,12 @@ def read(
         speaker,
         format,
         skips_problems=on_error == "skip",
-    ).checked()
+    ).check_columns()
 
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """A description of files with replies; every iteration reads them anew, row by row."""
+    """A description of files with replies; every iteration reads them again, row by row."""
 
     sources: tuple[Source, ...]
     """The files with the replies, or with the items that `systems` reply to."""
@@ -91,39 +91,40 @@ class Replies:
     system: str | None = None
     speaker: str | None = None
     format: str | None = None
-    """The format asked for, where it is not the file's name that tells."""
+    """The format that the user named; None where it follows from each file."""
     skips_problems: bool = False
 
     @staticmethod
-    def of(examples: Iterable[Example], ratings: Iterable[Rating] = ()) -> "HeldReplies":
-        """Replies that are in memory already."""
+    def of(examples: Iterable[Example], ratings: Iterable[Rating] = ()) -> "RepliesInMemory":
+        """Return replies that are in memory already."""
         _check_examples(examples)
         examples = tuple(examples)
         for example in examples:
             if not isinstance(example, Example):
                 raise DataError(f"{example!r:.60} is no Example. {_MAKE_EXAMPLES}")
         by_reply = defaultdict(list)
-        for rating in _checked_ratings(ratings):
+        for rating in _check_ratings(ratings):
             by_reply[rating.id, rating.system].append(rating)
         rows = tuple(
             Row(example, tuple(by_reply.pop((example.id, example.system), ()))) for example in examples
         )
-        _check_held(rows, by_reply)
-        return HeldReplies(rows)
+        _check_in_memory(rows, by_reply)
+        return RepliesInMemory(rows)
 
-    def checked(self) -> "Replies":
-        """Itself, once it is clear that its columns can be named so."""
+    def check_columns(self) -> "Replies":
+        """Return the replies themselves, unless `columns` names a column that does not exist."""
         self._layout("")
         return self
 
     def rows(self, log: ReadLog) -> Iterator[Row]:
-        """Each reply with its ratings; problems are in the log, and in the error they end with."""
-        seen = Seen()
+        """Yield each reply with its ratings; problems are in the log, and in the error at the end."""
+        duplicates = DuplicateCheck()
         problems_before, rows_before = log.problem_count, log.rows
-        for file, outcomes in self._files(log):
-            seen.enter(file)
-            for line, outcome in outcomes:
-                row = outcome if isinstance(outcome, BadRow) else seen.admit(outcome, line)
+        for file, rows in self._files(log):
+            duplicates.start_file(file)
+            for line, row in rows:
+                if not isinstance(row, BadRow):
+                    row = duplicates.admit(row, line)
                 if isinstance(row, BadRow):
                     log.report(Problem(file, line, str(row)), skips=self.skips_problems)
                     continue
@@ -131,15 +132,15 @@ class Replies:
                 if self.skips_problems or log.problem_count == problems_before:
                     yield row
         if log.problem_count > problems_before:
-            self._conclude(log, log.rows - rows_before)
+            self._raise_problems(log, log.rows - rows_before)
 
     def __iter__(self) -> Iterator[Example]:
         return (row.example for row in self.rows(ReadLog()))
 
     def arguments(self) -> dict[str, Any]:
-        """What `read` must be given to read the same again: `paths`, and the rest by name.
+        """Return the arguments with which `read` reads the same again: `paths`, and the others by name.
 
-        `names` are the systems that rows without one belong to, which no longer show when a file is renamed.
+        `names` are the systems of rows without one, which can no longer be derived when a file is renamed.
         """
         return {
             "paths": [source.argument for source in self.sources],
@@ -154,20 +155,22 @@ class Replies:
         }
 
     def size(self) -> int | None:
-        """The bytes of all files; nothing when standard input is among them."""
-        sizes = [source.size() for source in (*self.sources, *(source for _, source in self.systems))]
-        known = [size for size in sizes if size is not None]
-        return sum(known) if len(known) == len(sizes) else None
+        """Return the number of bytes of all files; None when standard input is among them."""
+        total = 0
+        for source in (*self.sources, *(source for _, source in self.systems)):
+            size = source.size()
+            if size is None:
+                return None
+            total += size
+        return total
 
-    def _files(self, log: ReadLog) -> Iterator[tuple[str, Outcomes]]:
-        return self._joined(log) if self.systems else self._plain(log)
-
-    def _plain(self, log: ReadLog) -> Iterator[tuple[str, Outcomes]]:
-        for source in self.sources:
-            layout = self._layout(self.system or source.system)
-            yield source.name, _read_rows(source, layout, log)
-
-    def _joined(self, log: ReadLog) -> Iterator[tuple[str, Outcomes]]:
+    def _files(self, log: ReadLog) -> Iterator[tuple[str, Rows]]:
+        """Yield the name and the replies of each file; items, which come first, yield problems only."""
+        if not self.systems:
+            for source in self.sources:
+                layout = self._layout(self.system or source.system)
+                yield source.name, read_rows(read_records(source, layout.names, log), layout.rows)
+            return
         items = ItemList()
         for source in self.sources:
             yield source.name, items.collect(source, self._layout("", ITEM_COLUMNS), log)
@@ -175,110 +178,92 @@ class Replies:
             replies = SystemReplies(source, self._layout(system, REPLY_COLUMNS))
             yield source.name, replies.rows(items, log)
 
-    def _layout(self, system: str, wanted: tuple[str, ...] = COLUMNS) -> Layout:
-        return Layout(Names.of(dict(self.columns), wanted), system, self.separator, self.speaker)
+    def _layout(self, system: str, used: tuple[str, ...] = COLUMNS) -> Layout:
+        return Layout(ColumnNames.of(dict(self.columns), used), system, self.separator, self.speaker)
 
-    def _conclude(self, log: ReadLog, rows: int) -> None:
+    def _raise_problems(self, log: ReadLog, rows: int) -> None:
         if self.skips_problems and rows:
             return
-        found = counted(log.problem_count, "problem")
+        problems = quantity(log.problem_count, "problem")
         if self.skips_problems:
-            raise DataError(f"Not one reply could be read; {found}:\n{log.summary()}")
-        raise DataError(f"{found} in the data:\n{log.summary()}\n{LEAVE_OUT}")
+            raise DataError(f"Not one reply could be read; {problems}:\n{log.summary()}")
+        raise DataError(f"{problems} in the data:\n{log.summary()}\n{LEAVE_OUT}")
 
 
 @dataclass(frozen=True, slots=True)
-class HeldReplies:
-    """Replies in memory, known to be without problems."""
+class RepliesInMemory:
+    """Replies in memory, which have been checked."""
 
-    held: tuple[Row, ...]
+    replies: tuple[Row, ...]
 
     def rows(self, log: ReadLog) -> Iterator[Row]:
-        """Each reply with its ratings."""
-        for row in self.held:
+        """Yield each reply with its ratings."""
+        for row in self.replies:
             log.rows += 1
             yield row
 
     def __iter__(self) -> Iterator[Example]:
-        return (row.example for row in self.held)
+        return (row.example for row in self.replies)
 
     def arguments(self) -> dict[str, Any] | None:
-        """What is in memory cannot be read again."""
+        """Return None: replies in memory cannot be read again."""
         return None
 
     def size(self) -> int | None:
-        """Nothing is left to be read."""
+        """Return 0: nothing remains to be read."""
         return 0
-
-
-def _read_rows(source: Source, layout: Layout, log: ReadLog) -> Outcomes:
-    for number, (line, cells) in enumerate(read_records(source, layout.names, log), 1):
-        if isinstance(cells, BadRow):
-            yield line, cells
-            continue
-        try:
-            rows = layout.rows(cells, number)
-        except BadRow as bad:
-            yield line, bad
-            continue
-        for row in rows:
-            yield line, row
 
 
 def _check_types(replies: object, columns: object, texts: Mapping[str, object]) -> None:
     """Refuse arguments that are not of the types of the signature, where a mistake is easily made."""
     if replies is not None and not isinstance(replies, Mapping):
-        raise DataError(f"replies is {name_value(replies)}; it must map names of systems to their files.")
+        raise DataError(f"replies is {describe_value(replies)}; it must map names of systems to their files.")
     if columns is not None and not isinstance(columns, Mapping):
         raise DataError(
-            f"columns is {name_value(columns)}; it must map our names of columns to the file's, such as "
+            f"columns is {describe_value(columns)}; it must map our names of columns to the file's, such as "
             "{'response': 'output'}."
         )
     for argument, text in texts.items():
         if text is not None and not isinstance(text, str):
-            raise DataError(f"{argument} is {name_value(text)} where text is due.")
+            raise DataError(f"{argument} is {describe_value(text)} where text is expected.")
 
 
 def _check_choice(argument: str, value: object, choices: tuple[str | None, ...]) -> None:
     if not (value is None or isinstance(value, str)) or value not in choices:
         names = " or ".join(repr(choice) for choice in choices if choice)
-        raise DataError(f"{argument} is {name_value(value)}; it must be {names}.")
+        raise DataError(f"{argument} is {describe_value(value)}; it must be {names}.")
 
 
 def _check_use(
-    paths: tuple[str | Path, ...], replies: Mapping[str, str | Path], separator: str | None, who: str | None
+    paths: tuple[str | Path, ...], replies: Mapping[str, str | Path], separator: str | None, name: str | None
 ) -> None:
-    """Refuse arguments that make no sense together."""
+    """Refuse arguments that contradict each other."""
     if not paths:
         raise DataError("There is nothing to read: name at least one file, or - for standard input.")
     if [str(path) for path in (*paths, *replies.values())].count(STANDARD_INPUT) > 1:
         raise DataError("Standard input (-) can be read only once.")
-    if who is not None and not _is_text(who):
+    if name is not None and not _is_text(name):
         raise DataError("The name of the system or speaker holds bytes that are no text.")
     if separator == "":
         raise DataError("The separator is empty; name the characters between two turns, such as ' EOS '.")
-    if replies and who:
+    if replies and name:
         raise DataError(
             "With replies in files of their own, their names say who replied: leave out system and speaker."
         )
 
 
 def _check_examples(examples: object) -> None:
-    """Refuse what holds no examples, also where it could be iterated over."""
-    if (
-        isinstance(examples, (str, os.PathLike))
-        or not isinstance(examples, Iterable)
-        or holds_columns(examples)
-    ):
-        instead = USE_TABLE if holds_columns(examples) else _MAKE_EXAMPLES
-        raise DataError(f"This is not a list of examples, but {name_value(examples)}. {instead}")
+    """Refuse anything that holds no examples, even if it is iterable."""
+    if isinstance(examples, (str, os.PathLike)) or not isinstance(examples, Iterable) or is_table(examples):
+        instead = USE_TABLE if is_table(examples) else _MAKE_EXAMPLES
+        raise DataError(f"This is not a list of examples, but {describe_value(examples)}. {instead}")
 
 
-def _checked_ratings(ratings: object) -> Iterator[Rating]:
+def _check_ratings(ratings: object) -> Iterator[Rating]:
     for rating in ratings if isinstance(ratings, Iterable) else (ratings,):
         if not isinstance(rating, Rating):
             raise DataError(
-                f"This is not a Rating, but {name_value(rating)}. "
+                f"This is not a Rating, but {describe_value(rating)}. "
                 "Make ds.Rating(id, system, aspect, rater, value)."
             )
         yield rating
@@ -288,29 +273,29 @@ def _is_text(name: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
-def _check_held(rows: tuple[Row, ...], left: Mapping[tuple[str, str], list[Rating]]) -> None:
+def _check_in_memory(rows: tuple[Row, ...], unmatched: Mapping[tuple[str, str], list[Rating]]) -> None:
     log = ReadLog()
-    seen = Seen()
-    seen.enter("examples")
-    for place, row in enumerate(rows, 1):
+    duplicates = DuplicateCheck()
+    duplicates.start_file("examples")
+    for number, row in enumerate(rows, 1):
         try:
             _check_example(row.example)
-            outcome = seen.admit(row, place)
+            result = duplicates.admit(row, number)
         except BadRow as bad:
-            outcome = bad
-        if isinstance(outcome, BadRow):
-            log.report(Problem("examples", place, str(outcome)))
+            result = bad
+        if isinstance(result, BadRow):
+            log.report(Problem("examples", number, str(result)))
     if log.problem_count:
-        raise DataError(f"{counted(log.problem_count, 'problem')} in the examples:\n{log.summary()}")
-    for name, system in left:
+        raise DataError(f"{quantity(log.problem_count, 'problem')} in the examples:\n{log.summary()}")
+    for name, system in unmatched:
         raise DataError(f"There are ratings of {name!r} by system {system!r}, but no such reply.")
 
 
 def _check_example(example: Example) -> None:
-    """Refuse what no file could have held."""
+    """Refuse an example that no file could have held."""
     for name, texts in (("context", example.context), ("references", example.references)):
         if not isinstance(texts, tuple):
-            raise BadRow(f"`{name}` is {kind(texts)} where a tuple of texts is due")
+            raise BadRow(f"`{name}` is {describe_type(texts)} where a tuple of texts is expected")
     read_text(example.group, "`group`")
     read_text(example.dialogue, "`dialogue`")
     _check_speakers(example)
@@ -321,11 +306,11 @@ def _check_example(example: Example) -> None:
         and example.id
         and example.system
     ):
-        return  # nearly all of them, told with one look
+        return  # nearly all examples, so that the checks below cost nothing
     read_name(example.id, "`id`")
     read_name(example.system, "`system`")
-    for place, text in enumerate(texts):
-        read_text(text, _LABELS[place] if place < len(_LABELS) else "`context` or `references`")
+    for index, text in enumerate(texts):
+        read_text(text, _LABELS[index] if index < len(_LABELS) else "`context` or `references`")
 
 
 def _check_speakers(example: Example) -> None:
@@ -333,10 +318,10 @@ def _check_speakers(example: Example) -> None:
     if speakers == ():
         return
     if not isinstance(speakers, tuple):
-        raise BadRow(f"`speakers` is {kind(speakers)} where a tuple of names is due")
+        raise BadRow(f"`speakers` is {describe_type(speakers)} where a tuple of names is expected")
     if len(speakers) != len(example.context) + 1:
         raise BadRow(
-            f"`speakers` has {counted(len(speakers), 'name')} for {counted(len(example.context), 'turn')} "
+            f"`speakers` has {quantity(len(speakers), 'name')} for {quantity(len(example.context), 'turn')} "
             "and the reply; name who said each turn of the context, and last who replies"
         )
     for name in speakers:

@@ -6,9 +6,14 @@ from pathlib import Path
 
 from dialoscope.core.records import Score
 from dialoscope.data.cells import Cells
-from dialoscope.data.columns import BESIDE_COLUMNS, SCORE_COLUMNS, Names, listed
+from dialoscope.data.columns import SCORE_COLUMNS, SIDE_COLUMNS, ColumnNames, list_columns
 from dialoscope.data.problems import BadRow
-from dialoscope.data.side_files import needed_name, optional_name, read_beside, read_number
+from dialoscope.data.side_files import (
+    read_number,
+    read_optional_name,
+    read_required_name,
+    read_side_files,
+)
 
 
 def read_scores(
@@ -16,62 +21,66 @@ def read_scores(
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the word users know
 ) -> tuple[Score, ...]:
-    """The scores in these files, to be joined to the replies of a run by their ids.
+    """Return the scores in these files, to be joined to the replies of a run by their ids.
 
     Rows are of either shape: `id`, `system`, `metric`, `score`, one for each score; or `id`, `system` and
-    a column of numbers for each metric. Without a system the id alone must tell.
+    a column of numbers for each metric. Without a system the id alone must identify the reply.
     """
-    names = _MetricNames.of(columns or {}, SCORE_COLUMNS, BESIDE_COLUMNS)
-    return tuple(read_beside(paths, format, names, "score", _Shapes(names).rows))
+    names = _MetricColumnNames.of(columns or {}, SCORE_COLUMNS, SIDE_COLUMNS)
+    return tuple(read_side_files(paths, format, names, "score", _ScoreReader(names).read))
 
 
-class _MetricNames(Names):
+class _MetricColumnNames(ColumnNames):
     """The names of columns where each that has no other meaning is a metric's."""
 
     __slots__ = ()
 
-    def ignored(self, columns: Iterable[str]) -> list[str]:
-        """None of them."""
+    def find_ignored(self, columns: Iterable[str]) -> list[str]:
+        """Return an empty list: all columns are read."""
         return []
 
 
 @dataclass(frozen=True)
-class _Shapes:
-    """Reads rows of either shape, and remembers what it has met."""
+class _ScoreReader:
+    """Reads rows of either shape, and refuses scores that occurred before."""
 
-    names: Names
+    names: ColumnNames
     places: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
-    def rows(self, cells: Cells, number: int, place: str) -> Iterable[Score]:
-        """The scores in a row, none of which was met before."""
+    def read(self, cells: Cells, number: int, place: str) -> Iterable[Score]:
+        """Return the scores in a row."""
         names = self.names
-        reply = needed_name(cells, names.id, "id"), optional_name(cells, names.system, "`system`")
-        found = [
+        reply = (
+            read_required_name(cells, names.id, "id"),
+            read_optional_name(cells, names.system, "`system`"),
+        )
+        scores = [
             Score(*reply, metric, read_number(value, f"the score of {metric!r}"))
             for metric, value in self._values(cells).items()
         ]
-        for score in found:
-            self._admit(score, place)
-        return found
+        for score in scores:
+            self._check_unique(score, place)
+        return scores
 
     def _values(self, cells: Cells) -> Mapping[str, object]:
-        """By metric."""
+        """Return the scores in a row by metric."""
         names = self.names
         if names.score in cells and names.metric in cells:
-            return {needed_name(cells, names.metric, "metric"): cells[names.score]}
-        values = {column: value for column, value in cells.items() if column not in self._others}
+            return {read_required_name(cells, names.metric, "metric"): cells[names.score]}
+        values = {column: value for column, value in cells.items() if column not in self._other_columns}
         if not values:
             raise BadRow(
-                f"no score among {listed(cells)}; give `metric` and `score`, or a column for each metric"
+                f"no score among {list_columns(cells)}; "
+                "give `metric` and `score`, or a column for each metric"
             )
         return values
 
     @property
-    def _others(self) -> frozenset[str]:
-        """Columns that are no metric's; one called `score` or `metric` alone is."""
-        return self.names.known - {self.names.score, self.names.metric}
+    def _other_columns(self) -> frozenset[str]:
+        """The columns that are no metric's; a column `score` or `metric` without the other is."""
+        return self.names.recognised - {self.names.score, self.names.metric}
 
-    def _admit(self, score: Score, place: str) -> None:
+    def _check_unique(self, score: Score, place: str) -> None:
         first = self.places.setdefault((score.id, score.system, score.metric), place)
         if first != place:
             raise BadRow(

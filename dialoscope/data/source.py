@@ -1,17 +1,17 @@
-"""Where replies lie: files, folders and standard input, and which format each is in."""
+"""Where replies are: files, folders and standard input, and the format of each."""
 
 import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
 from dialoscope.core.errors import DataError
+from dialoscope.core.suggestions import closest_names
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
-"""What a user may ask for; folders saved by `datasets` and plain text are known by what they are."""
+"""The formats that a user may name; folders saved by `datasets` and plain text are always detected."""
 
 STANDARD_INPUT = "-"
 
@@ -26,34 +26,35 @@ _ENDINGS = {
 }
 
 _NAMES_COMPARED = 10_000
+"""Maximum number of files that a missing file's name is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One thing to read from."""
+    """A file, folder or standard input to read from."""
 
     path: Path | None
-    """Nothing for standard input."""
+    """None for standard input."""
     system: str
-    """Who replied, if the rows do not say."""
+    """The system that replied, if the rows do not name it."""
     format: str | None = None
-    """Nothing where the first bytes must tell."""
-    given: Path | None = None
-    """What the user named, where that is a folder around the one that is read."""
+    """None where it is detected from the first bytes."""
+    named: Path | None = None
+    """The path that the user named, where that is a folder around the one that is read."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name of the source in messages."""
         return "standard input" if self.path is None else str(self.path)
 
     @property
     def argument(self) -> str:
-        """What names it to `read`, from wherever that is called."""
-        named = self.given or self.path
-        return STANDARD_INPUT if named is None else str(named.resolve())
+        """The argument of `read` that names the source, from whichever folder that is called."""
+        path = self.named or self.path
+        return STANDARD_INPUT if path is None else str(path.resolve())
 
     def size(self) -> int | None:
-        """Its bytes, as far as they can be known beforehand."""
+        """Return the number of bytes, None if it cannot be known beforehand."""
         if self.path is None:
             return None
         files: Iterable[Path] = self.path.glob("*.arrow") if self.format == "datasets" else (self.path,)
@@ -61,13 +62,13 @@ class Source:
 
 
 def as_path(path: object) -> Path:
-    """Return the path that a caller means; for anything that is none, say what to do instead."""
+    """Return the argument of a caller as a path; the error for any other type says what to do instead."""
     if isinstance(path, (str, os.PathLike)) and isinstance(os.fspath(path), str):
         return Path(path)
-    raise DataError(f"This is not the path of a file, but {name_value(path)}. {_instead_of_path(path)}")
+    raise DataError(f"This is not the path of a file, but {describe_value(path)}. {_advise(path)}")
 
 
-def name_value(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return how a message names a wrong argument: small values as they are, all others by their type."""
     if value is None or isinstance(value, (str, bytes, int, float, Path)):
         return f"{value!r:.60}"
@@ -75,7 +76,7 @@ def name_value(value: object) -> str:
     return f"an {name}" if name.startswith(tuple("AEIOUaeiou")) else f"a {name}"
 
 
-def holds_columns(value: object) -> bool:
+def is_table(value: object) -> bool:
     """Whether a value is a table in memory, such as a DataFrame of pandas or polars."""
     return all(hasattr(value, name) for name in ("columns", "shape"))
 
@@ -86,8 +87,8 @@ USE_TABLE = (
 )
 
 
-def _instead_of_path(value: object) -> str:
-    if holds_columns(value):
+def _advise(value: object) -> str:
+    if is_table(value):
         return USE_TABLE
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return (
@@ -98,45 +99,45 @@ def _instead_of_path(value: object) -> str:
 
 
 def locate(path: str | Path, format: str | None = None) -> Source:  # noqa: A002 - as in `read`
-    """The source a user means, which is there and of a format that can be told."""
+    """Return the source at a path; one that does not exist is refused."""
     path = as_path(path)
     if str(path) == STANDARD_INPUT:
         return Source(None, "system", format)
     try:
         if path.is_dir():
-            return Source(_split_folder(path), path.resolve().name, "datasets", given=path)
+            return Source(_find_split(path), path.resolve().name, "datasets", named=path)
         if not path.exists():
-            raise DataError(f"{path}: there is no such file{_close_names(path)}.")
+            raise DataError(f"{path}: there is no such file{_suggest_path(path)}.")
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be looked at: {reason(error)}.") from error
-    return Source(path, _stem(path), format or _ENDINGS.get(_bare(path).suffix.lower()))
+        raise DataError(f"{path}: cannot be looked at: {error_reason(error)}.") from error
+    return Source(path, _stem(path), format or _ENDINGS.get(_without_gz(path).suffix.lower()))
 
 
-def reason(error: Exception) -> str:
-    """Why the system refused, without the number and the path it puts around."""
+def error_reason(error: Exception) -> str:
+    """Return the error_reason in an error of the system, without its number and path."""
     return getattr(error, "strerror", None) or str(error)
 
 
 def standard_input() -> object:
-    """The bytes piped in, looked up when needed because programs may replace it."""
+    """Return the bytes of standard input, looked up when needed because programs may replace it."""
     if sys.stdin is None:
         raise DataError("Standard input is closed; name a file instead of -.")
     return sys.stdin.buffer
 
 
-def _bare(path: Path) -> Path:
-    """The path without the ending that says it is packed."""
+def _without_gz(path: Path) -> Path:
+    """Return the path without the ending of a packed file."""
     return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 def _stem(path: Path) -> str:
-    bare = _bare(path)
+    bare = _without_gz(path)
     name = bare.stem if bare.suffix.lower() in _ENDINGS else bare.name
     return name.encode("utf-8", "replace").decode()  # a file's name may hold bytes that are no text
 
 
-def _split_folder(folder: Path) -> Path:
-    """The folder of the one split in a folder that `datasets` has saved."""
+def _find_split(folder: Path) -> Path:
+    """Return the folder of the only split in a folder that `datasets` has saved."""
     if (folder / "state.json").is_file():
         return folder
     splits = sorted(state.parent for state in folder.glob("*/state.json"))
@@ -151,11 +152,9 @@ def _split_folder(folder: Path) -> Path:
     return splits[0]
 
 
-def _close_names(path: Path) -> str:
+def _suggest_path(path: Path) -> str:
     if not path.parent.is_dir():
         return f" (nor a folder {path.parent})"
-    there = [other.name for other in islice(path.parent.iterdir(), _NAMES_COMPARED)]
-    close = get_close_matches(path.name, there, n=3)
-    return (
-        f"; did you mean {' or '.join(str(path.parent / name) for name in sorted(close))}?" if close else ""
-    )
+    names = [other.name for other in islice(path.parent.iterdir(), _NAMES_COMPARED)]
+    paths = [str(path.parent / name) for name in sorted(closest_names(path.name, names, most=3))]
+    return f"; did you mean {' or '.join(paths)}?" if paths else ""

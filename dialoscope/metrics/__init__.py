@@ -1,7 +1,6 @@
 """The table of metrics, and how a text names one: `bleu-2`, `rouge:order=1/2/l`, `bleu:variant=nltk`."""
 
 import dataclasses
-import difflib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import Any, get_type_hints
 
 from dialoscope.core.errors import DialoscopeError, MetricError
 from dialoscope.core.safe_text import printable
+from dialoscope.core.suggestions import did_you_mean
 from dialoscope.metrics.shared.base import (
     AdditiveMetric,
     Bounds,
@@ -208,9 +208,8 @@ def metric_class(name: str) -> type[Metric[Any]]:
         return found
     if name in _plugins():
         return _load_plugin(_plugins()[name])
-    near = difflib.get_close_matches(name, metric_names(), n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(metric_names())}."
-    raise MetricError(f"There is no metric '{name}'.{hint}")
+    hint = did_you_mean(name, metric_names(), f"There are: {', '.join(metric_names())}.")
+    raise MetricError(f"There is no metric '{name}'. {hint}")
 
 
 @cache
@@ -294,8 +293,7 @@ def _settings(chosen: type[Metric[Any]], text: str) -> dict[str, str]:
         if not value:
             raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
         if key not in known and not is_kind(setting_types(chosen).get(key.partition(".")[0])):
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"It has: {', '.join(known) or 'none'}."
+            hint = did_you_mean(key, known, f"It has: {', '.join(known) or 'none'}.")
             raise MetricError(f"{chosen.name} has no setting '{key}'. {hint}")
         if key in settings:
             raise MetricError(f"{chosen.name}: {key} is named twice.")

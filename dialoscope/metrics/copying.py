@@ -9,7 +9,7 @@ from dialoscope.metrics.shared.base import Bounds, MeanMetric, ratio
 from dialoscope.metrics.shared.ngrams import check_n, within
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import contexts_of, hashed_grams, hashed_words, reply_words
+from dialoscope.text.tokens import contexts_of, hash_words, hashed_grams, reply_words
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Copying(MeanMetric):
         """Undefined for a reply shorter than n words, and without a context."""
         tokenizer = Tokenizer(self.tokenizer)
         said = contexts_of(batch, tokenizer)
-        said_grams = hashed_grams(hashed_words(batch, tokenizer, said.tokens), self.n)
+        said_grams = hashed_grams(hash_words(batch, tokenizer, said.tokens), self.n)
         grams = hashed_grams(reply_words(batch, tokenizer), self.n)
         owner = grams.owner
         owner_said = np.repeat(said.owner, said_grams.lengths)

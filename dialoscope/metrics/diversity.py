@@ -16,7 +16,7 @@ from dialoscope.metrics.shared.base import AdditiveMetric, Amount, Bounds, ratio
 from dialoscope.metrics.shared.ngrams import check_n, counts_in_each
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import hashed_grams, hashes, reply_words
+from dialoscope.text.tokens import hash_texts, hashed_grams, reply_words
 
 FEWEST = 2
 """Replies without which nothing can be said of how much a system varies them."""
@@ -70,7 +70,7 @@ class Diversity(AdditiveMetric[Tokens]):
         words = reply_words(batch, Tokenizer(self.tokenizer))
         place = np.array([place for place, one in enumerate(batch) if one.group], np.int64)
         # Of this system: replies of others to the same variants are another group.
-        keys = hashes([f"{len(one.system)}:{one.system}{one.group}" for one in batch if one.group])
+        keys = hash_texts([f"{len(one.system)}:{one.system}{one.group}" for one in batch if one.group])
         some = words.take(place)
         lengths = np.zeros(len(batch), np.int64)
         lengths[place] = some.lengths + 1

@@ -26,9 +26,9 @@ from dialoscope.text.alignment import (
     STEM,
     SYNONYM,
     Match,
-    beam_alignment,
-    chunks,
-    greedy_alignment,
+    align_greedily,
+    align_with_beam,
+    count_chunks,
 )
 from dialoscope.text.batch import Batch
 from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
@@ -202,7 +202,7 @@ class Meteor(SumMetric):
         if self.definition == "nltk":
             stems = {word: porter_stem(word) for word in words}
             synonyms = _synonyms(set(stems.values()), lexicon)
-            return lambda reply, reference: greedy_alignment(reply, reference, stems, synonyms)
+            return lambda reply, reference: align_greedily(reply, reference, stems, synonyms)
         alike = _Alike.among(words, lexicon)
         phrases = _Phrases.among(texts, Paraphrases(self.paraphrases)) if self.paraphrases else None
         return lambda reply, reference: _align(reply, reference, alike, phrases, self.beam)
@@ -218,7 +218,7 @@ class Meteor(SumMetric):
                 covered[8 * function + 2 * kind] += 1
             for function in reference.function[reference_start : reference_start + reference_length]:
                 covered[8 * function + 2 * kind + 1] += 1
-        runs = chunks(matches)
+        runs = count_chunks(matches)
         if self.definition == "1.5" and runs == 1 and sum(covered) == counts[0] + counts[1]:
             runs = 0  # a reply that says all that its reference says, in its order, has no penalty
         return [*counts, *covered, runs]
@@ -304,7 +304,7 @@ def _align(
         if pairs * beam > MOST_STEPS:
             return None
         candidates.setdefault(matches[0].reference, []).extend(matches)
-    return beam_alignment(candidates, len(reference), beam)
+    return align_with_beam(candidates, len(reference), beam)
 
 
 def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> Iterator[list[Match]]:

@@ -29,7 +29,7 @@ from dialoscope.core.errors import BackendError
 from dialoscope.core.progress import notice
 from dialoscope.core.redaction import BLANK, redact
 from dialoscope.core.safe_text import printable
-from dialoscope.data.cells import kind
+from dialoscope.data.cells import describe_type
 
 _LARGEST_ANSWER = 2**26
 _LONGEST_MESSAGE = 300
@@ -334,7 +334,13 @@ def by_index(choices: Sequence[Mapping[str, Any]], asked: int) -> list[Mapping[s
         return list(choices)
     for index in indices:
         if type(index) is not int or not 0 <= index < asked:
-            shown = f"{index}"[:20] if type(index) is int else "missing" if index is None else kind(index)
+            shown = (
+                f"{index}"[:20]
+                if type(index) is int
+                else "missing"
+                if index is None
+                else describe_type(index)
+            )
             due = "0" if asked == 1 else f"one of 0 to {asked - 1}"
             raise BackendError(f"its answer holds a choice whose index is {shown} where {due} is due.")
     if len(set(indices)) < len(indices):

@@ -19,7 +19,7 @@ from dialoscope.core.records import Example
 from dialoscope.core.redaction import join_without_secrets
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import Tally
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.layout import Row
 from dialoscope.data.lint import Lint
 from dialoscope.data.problems import ReadLog
@@ -36,7 +36,7 @@ from dialoscope.runs.provenance import Provenance, versions
 from dialoscope.runs.rating_columns import RatingsBuilder
 from dialoscope.runs.result import ReplyIndex, Result
 from dialoscope.text.batch import Batch
-from dialoscope.text.tokens import hashes
+from dialoscope.text.tokens import hash_texts
 
 BATCH = 2048
 """Replies measured together: enough to keep arrays long, few enough to stay in the processor's cache."""
@@ -149,7 +149,7 @@ class Collected:
                     [self.systems.setdefault(one.system, len(self.systems)) for one in examples], np.int64
                 )
             )
-            self.by_id.append(hashes([row.unit or row.example.id for row in batch]))
+            self.by_id.append(hash_texts([row.unit or row.example.id for row in batch]))
             self.by_context.append(_by_context(batch, self.by_id[-1]))
             self.needs.check(examples)
             if self.keeps:
@@ -191,7 +191,7 @@ class Collected:
             )
 
     def _note(self, row: Row) -> None:
-        self.data.update(canonical(row.example))
+        self.data.update(canonical_bytes(row.example))
         self.lint.add(row)
         if row.ratings:
             self.ratings.add(len(self.ids), row.ratings)
@@ -203,7 +203,7 @@ def _by_context(batch: Sequence[Row], by_id: Ints) -> Ints:
     found = by_id.copy()
     places = [place for place, row in enumerate(batch) if row.example.context and row.unit is None]
     turns = [batch[place].example.context for place in places]
-    found[places] = hashes(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
+    found[places] = hash_texts(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
     return found
 
 

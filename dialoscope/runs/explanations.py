@@ -10,7 +10,7 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.replies import read
 from dialoscope.metrics import Metric
 
@@ -118,7 +118,7 @@ def texts(result: "Result", wanted: Iterable[Explanation | Makeup]) -> dict[tupl
     digest, found = sha256(), {}
     try:
         for example in read(*paths, **source):
-            digest.update(canonical(example))
+            digest.update(canonical_bytes(example))
             if (example.id, example.system) in keys:
                 found[example.id, example.system] = example
     except (DialoscopeError, TypeError):

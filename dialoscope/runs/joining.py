@@ -8,7 +8,7 @@ import numpy as np
 from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import DataError
 from dialoscope.core.safe_text import printable
-from dialoscope.data.source import name_value
+from dialoscope.data.source import describe_value
 
 if TYPE_CHECKING:
     from dialoscope.runs.result import ReplyIndex
@@ -44,7 +44,7 @@ def find(replies: "ReplyIndex", records: Sequence[Named], what: str) -> Found:
     for record in records:
         if not hasattr(record, "id") or not hasattr(record, "system"):
             raise DataError(
-                f"This is not a {what}, but {name_value(record)}. "
+                f"This is not a {what}, but {describe_value(record)}. "
                 f"Read a file of them with ds.read_{what}s(path)."
             )
     if not records:

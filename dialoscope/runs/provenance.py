@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from dialoscope.core.safe_text import printable
-from dialoscope.data.problems import rows_left_out
+from dialoscope.data.problems import describe_skipped
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Provenance:
 
     def notices(self) -> list[str]:
         """What a reader of the numbers should be told about the data."""
-        left_out = rows_left_out(self.skipped)
+        left_out = describe_skipped(self.skipped)
         is_warned_of = not self.skipped or any(text.startswith(left_out) for text in self.warnings)
         return [*self.warnings] if is_warned_of else [f"{left_out}.", *self.warnings]
 

@@ -3,7 +3,6 @@
 from array import array
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
 from dialoscope.core.safe_text import printable
+from dialoscope.core.suggestions import closest_names
 from dialoscope.runs.joining import find
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Ratings:
             return alike[0]
         if not self.aspects:
             raise DialoscopeError("There are no ratings; give a file of them with --ratings (ratings=).")
-        close = get_close_matches(aspect, self.aspects, n=1)
-        guess = f" (did you mean '{printable(close[0])}'?)" if close else ""
+        closest = closest_names(aspect, self.aspects)
+        guess = f" (did you mean '{printable(closest[0])}'?)" if closest else ""
         known = ", ".join(map(printable, self.aspects))
         raise DialoscopeError(f"Nobody rated '{printable(aspect)}'{guess}; what was rated: {known}.")
 

@@ -11,7 +11,7 @@ import numpy as np
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError, MissingExtra
 from dialoscope.core.tally import Tally
-from dialoscope.data.source import as_path, name_value
+from dialoscope.data.source import as_path, describe_value
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.shared.base import labels
 from dialoscope.runs import intervals
@@ -181,7 +181,7 @@ class Result:
         for result in results:
             if not isinstance(result, Result):
                 raise DialoscopeError(
-                    f"This is not a Result, but {name_value(result)}. Load a saved run with "
+                    f"This is not a Result, but {describe_value(result)}. Load a saved run with "
                     "ds.Result.load(folder), or score replies with ds.evaluate(replies)."
                 )
 

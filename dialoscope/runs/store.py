@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MetricError, RunError
 from dialoscope.core.files import check_writable, follow_link, hash_file, recover, stage
-from dialoscope.core.tally import Sums, Tally, Tokens, Values
+from dialoscope.core.tally import ReplyValues, Sums, Tally, Tokens
 from dialoscope.metrics import Metric, metric
 from dialoscope.metrics.shared.points import NONE, Crowd, Points, PointTable
 from dialoscope.runs.provenance import Provenance
@@ -214,7 +214,7 @@ def _statistics_table(result: Result) -> pa.Table:
     arrays = {
         name: _column(result.tallies[key])
         for key, name in _statistics_names(result).items()
-        if not isinstance(result.tallies[key], Values)
+        if not isinstance(result.tallies[key], ReplyValues)
     }
     return pa.table(arrays or {"none": pa.nulls(len(result.replies))})
 
@@ -275,7 +275,7 @@ def _points(folder: Path, files: Mapping[str, str], number: int, column: pa.Stru
 
 def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
     if name not in statistics.column_names:
-        return Values(_floats(replies[name]))
+        return ReplyValues(_floats(replies[name]))
     column = statistics[name].combine_chunks()
     if pa.types.is_fixed_size_list(column.type):
         return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))

@@ -13,7 +13,7 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import RunError
 from dialoscope.core.safe_text import printable
 from dialoscope.data.perturb.perturbed import Perturbed
-from dialoscope.data.perturb.plan import Plan
+from dialoscope.data.perturb.plan import PerturbationPlan
 from dialoscope.data.replies import RowSource, read
 from dialoscope.metrics import Metric
 from dialoscope.models.cache import afresh
@@ -93,7 +93,7 @@ def _source(
                 "Name its data with --data FILE and --replies SYSTEM=FILE (data=, replies=)."
             )
         found = read(*paths, **arguments)
-        return found if perturbed is None else Perturbed.of(found, Plan(**perturbed))
+        return found if perturbed is None else Perturbed.of(found, PerturbationPlan(**perturbed))
     except (TypeError, ValueError, AttributeError) as broken:
         raise RunError(f"{run} does not say where its data is ({broken}). Score the data again.") from broken
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
-from dialoscope.data.cells import kind
+from dialoscope.data.cells import describe_type
 from dialoscope.systems.checked_text import as_reply, shortened
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
@@ -102,7 +102,7 @@ def _imported(text: str) -> Callable[..., Any]:
             raise BackendError(f"There is no '{printable(name)}' in {printable(place)}.")
         found = getattr(found, part)
     if not callable(found):
-        raise BackendError(f"{printable(text)} is {kind(found)}, not a function.")
+        raise BackendError(f"{printable(text)} is {describe_type(found)}, not a function.")
     call: Callable[..., Any] = found
     return call
 
@@ -153,7 +153,7 @@ class _Called:
         if isinstance(found, NoAnswer) and len(questions) > 1:  # one by one, to see whose fault it is
             return [answer for question in questions for answer in self._together([question])]
         if not isinstance(found, (NoAnswer, list, tuple)):
-            found = NoAnswer(f"the function returned {kind(found)} where a list of replies is due")
+            found = NoAnswer(f"the function returned {describe_type(found)} where a list of replies is due")
         elif not isinstance(found, NoAnswer) and len(found) != len(questions):
             found = NoAnswer(f"the function returned {len(found)} replies to {len(questions)} contexts")
         if isinstance(found, NoAnswer):

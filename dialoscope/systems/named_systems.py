@@ -1,7 +1,6 @@
 """How a text names a system: `smollm2,temperature=0.7`, `command:./bot --fast`, `http://host/v1#model`."""
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import Any, get_args, get_type_hints
 from dialoscope.core.errors import BackendError
 from dialoscope.core.redaction import without_secrets
 from dialoscope.core.safe_text import printable
+from dialoscope.core.suggestions import closest_names, did_you_mean
 from dialoscope.systems.protocol import System
 
 _KINDS: Mapping[str, str] = MappingProxyType(
@@ -59,8 +59,8 @@ def _kind(text: str) -> tuple[str, str]:
     if not colon:
         return "model", text
     if not all(part.isidentifier() for part in function.split(".")):
-        near = difflib.get_close_matches(kind, _KINDS, n=1)
-        hint = f"Did you mean '{near[0]}:'?" if near else f"Name one: {_FORMS}."
+        closest = closest_names(kind, _KINDS)
+        hint = f"Did you mean '{closest[0]}:'?" if closest else f"Name one: {_FORMS}."
         raise BackendError(f"There is no system '{printable(without_secrets(text))}'. {hint}")
     return "python", text
 
@@ -95,8 +95,7 @@ def _split(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, s
                 raise BackendError(f"{chosen.name}: {found[1]} is named twice.")
             settings[found[1]] = found[2].strip()
         elif found and is_strict:
-            near = difflib.get_close_matches(found[1], known, n=1)
-            hint = f"Did you mean '{near[0]}'?" if near else f"It has {_listed(known)}."
+            hint = did_you_mean(found[1], known, f"It has {_listed(known)}.")
             raise BackendError(f"A system of the kind {chosen.name} has no setting '{found[1]}'. {hint}")
         elif settings:
             last = next(reversed(settings))

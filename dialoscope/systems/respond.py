@@ -11,7 +11,7 @@ from dialoscope.core.progress import bar, notice
 from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.contexts import ContextRow, Contexts
 from dialoscope.data.jsonl import as_line
 from dialoscope.data.source import STANDARD_INPUT
@@ -103,7 +103,7 @@ class Plan:
         """What makes replies those of this plan: whoever gives them, and what they are to."""
         asked = sha256()
         for row in self.contexts.rows:
-            asked.update(canonical(Example(row.id, "", "", row.context)))
+            asked.update(canonical_bytes(Example(row.id, "", "", row.context)))
         return {
             "system": signature(self.system),
             "fingerprint": self.system.fingerprint,

@@ -13,7 +13,7 @@ from dialoscope.core.safe_text import printable
 from dialoscope.models.dialogue_assets import hash_of_corpus, is_asset, said
 from dialoscope.systems.checked_text import as_reply
 from dialoscope.systems.protocol import NoAnswer, Question, System
-from dialoscope.text.nearest import Nearest, ranked
+from dialoscope.text.nearest import TfidfIndex, rank_nearest
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class RetrievalSystem(System):
 
 
 class _Corpus(NamedTuple):
-    nearest: Nearest
+    nearest: TfidfIndex
     replies: list[str]
     places: dict[tuple[str, ...], list[int]]
     """Where the replies to a context are."""
@@ -81,7 +81,7 @@ def _index(corpus: str, turns: int, fingerprint: str) -> _Corpus:
     found = list(said(corpus))
     if not found:
         raise BackendError(f"{printable(corpus)}: nobody answers anything in it.")
-    compared = Nearest([" ".join(example.context[-turns:]) for example in found])
+    compared = TfidfIndex([" ".join(example.context[-turns:]) for example in found])
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for place, example in enumerate(found):
         places[example.context].append(place)
@@ -104,7 +104,7 @@ class _Searched:
             near[self._corpus.places.get(question.context, [])] = 0
         wanted, found = question.sample + 1, list[str]()
         for most in (4 * wanted, len(near)):
-            replies = (self._corpus.replies[place] for place in ranked(near, most))
+            replies = (self._corpus.replies[place] for place in rank_nearest(near, most))
             found = list(dict.fromkeys(replies))
             if len(found) >= wanted:
                 return as_reply(found[question.sample])

@@ -1,14 +1,14 @@
 """The English stemmer of Snowball (Porter2, https://snowballstem.org/algorithms/english/stemmer.html).
 
-As it stood when METEOR 1.5 came out. NLTK's version of it loses track of where a suffix may begin and gives
-`realization` and `realize` different stems, which METEOR's does not.
+This is the version at the release of METEOR 1.5. NLTK's version computes the regions of suffixes wrongly and
+returns different stems for `realization` and `realize`, which METEOR's does not.
 """
 
 import re
 from functools import lru_cache
 from types import MappingProxyType
 
-_WHOLE = MappingProxyType(
+_IRREGULAR = MappingProxyType(
     {
         "skis": "ski",
         "skies": "sky",
@@ -29,9 +29,9 @@ _DONE_WITHOUT_PLURAL = frozenset(
 )
 _DOUBLES = ("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt")
 
-# Each step looks for the longest of its suffixes and replaces it if it lies in the step's region: after the
-# first consonant that follows a vowel (R1), or after the second such place (R2). What may stand before a
-# suffix is the third member; empty means anything.
+# Each step finds the longest of its suffixes and replaces it if it is in the step's region: after the first
+# consonant that follows a vowel (R1), or after the second such position (R2). The third member holds the
+# letters that may precede the suffix; empty means any.
 _STEP_2 = (
     ("ization", "ize", ""),
     ("ational", "ate", ""),
@@ -88,47 +88,47 @@ _SHORT_END = re.compile("(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy])$")
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """The stem of a word in lower case."""
+    """Return the stem of a word in lower case."""
     if len(word) < 3:
         return word
-    if word in _WHOLE:
-        return _WHOLE[word]
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     word = _Y_AS_CONSONANT.sub("Y", word.removeprefix("'"))
     r1, r2 = _regions(word)
-    word = _without_plural(_without_genitive(word))
+    word = _remove_plural(_remove_genitive(word))
     if word in _DONE_WITHOUT_PLURAL:
         return word
-    word = _without_past_or_participle(word, r1)
+    word = _remove_past_ending(word, r1)
     if word[-1:] in ("y", "Y") and len(word) > 2 and word[-2] not in "aeiouy":
         word = word[:-1] + "i"
-    word = _replaced(word, _STEP_2, r1)
+    word = _replace_suffix(word, _STEP_2, r1)
     if word.endswith("ative"):
         word = word[:-5] if len(word) - 5 >= r2 else word
     else:
-        word = _replaced(word, _STEP_3, r1)
-    return _without_last_e_or_l(_replaced(word, _STEP_4, r2), r1, r2).replace("Y", "y")
+        word = _replace_suffix(word, _STEP_3, r1)
+    return _remove_last_e_or_l(_replace_suffix(word, _STEP_4, r2), r1, r2).replace("Y", "y")
 
 
 def _regions(word: str) -> tuple[int, int]:
-    """Where R1 and R2 begin."""
-    known = next((start for start in ("gener", "commun", "arsen") if word.startswith(start)), "")
-    r1 = len(known) or _after(word, 0)
-    return r1, _after(word, r1)
+    """Return the positions at which R1 and R2 begin."""
+    prefix = next((start for start in ("gener", "commun", "arsen") if word.startswith(start)), "")
+    r1 = len(prefix) or _region_start(word, 0)
+    return r1, _region_start(word, r1)
 
 
-def _after(word: str, start: int) -> int:
-    found = _REGION.search(word, start)
-    return found.end() if found else len(word)
+def _region_start(word: str, start: int) -> int:
+    match = _REGION.search(word, start)
+    return match.end() if match else len(word)
 
 
-def _without_genitive(word: str) -> str:
+def _remove_genitive(word: str) -> str:
     for ending in ("'s'", "'s", "'"):
         if word.endswith(ending):
             return word.removesuffix(ending)
     return word
 
 
-def _without_plural(word: str) -> str:
+def _remove_plural(word: str) -> str:
     if word.endswith("sses"):
         return word[:-2]
     if word.endswith(("ied", "ies")):
@@ -138,19 +138,19 @@ def _without_plural(word: str) -> str:
     return word
 
 
-def _without_past_or_participle(word: str, r1: int) -> str:
+def _remove_past_ending(word: str, r1: int) -> str:
     for suffix in ("eedly", "eed"):
         if word.endswith(suffix):
             return word[: -len(suffix)] + "ee" if len(word) - len(suffix) >= r1 else word
     for suffix in ("ingly", "edly", "ing", "ed"):
         if word.endswith(suffix):
-            left = word[: -len(suffix)]
-            return _mended(left, r1) if _VOWEL.search(left) else word
+            base = word[: -len(suffix)]
+            return _repair(base, r1) if _VOWEL.search(base) else word
     return word
 
 
-def _mended(word: str, r1: int) -> str:
-    """What is left of a verb, with the e that it lost or without the letter that it gained."""
+def _repair(word: str, r1: int) -> str:
+    """Return the stem of a verb without its ending, with the e that it lost or without the doubled letter."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if word.endswith(_DOUBLES):
@@ -158,16 +158,16 @@ def _mended(word: str, r1: int) -> str:
     return word + "e" if r1 >= len(word) and _SHORT_END.search(word) else word
 
 
-def _replaced(word: str, step: tuple[tuple[str, str, str], ...], region: int) -> str:
+def _replace_suffix(word: str, step: tuple[tuple[str, str, str], ...], region: int) -> str:
     for suffix, other, before in step:
         if word.endswith(suffix):
-            left = word[: -len(suffix)]
-            fits = len(left) >= region and (not before or left[-1:] in tuple(before))
-            return left + other if fits else word
+            base = word[: -len(suffix)]
+            fits = len(base) >= region and (not before or base[-1:] in tuple(before))
+            return base + other if fits else word
     return word
 
 
-def _without_last_e_or_l(word: str, r1: int, r2: int) -> str:
+def _remove_last_e_or_l(word: str, r1: int, r2: int) -> str:
     end = len(word) - 1
     if word.endswith("e") and (end >= r2 or (end >= r1 and not _SHORT_END.search(word[:-1]))):
         return word[:-1]

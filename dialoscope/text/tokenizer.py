@@ -1,4 +1,4 @@
-"""Ways to cut a text into words. All work on many texts at once, which is what makes them fast."""
+"""Tokenizers. All of them process many texts at once, which makes them fast."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Words = list[list[str]]
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How a text becomes words; equal tokenizers share their work within a batch."""
+    """A way to split texts into words; equal tokenizers share their work within a batch."""
 
     name: str
     lowercase: bool = False
@@ -26,7 +26,7 @@ class Tokenizer:
             raise MetricError(f"There is no tokenizer '{self.name}'. Choose one of: {', '.join(TOKENIZERS)}.")
 
     def __call__(self, texts: Texts) -> Words:
-        """The words of each text."""
+        """Return the words of each text."""
         if self.lowercase:
             texts = [text.lower() for text in texts]
         words = TOKENIZERS[self.name](texts)
@@ -38,7 +38,7 @@ def _whitespace(texts: Texts) -> Words:
 
 
 def _single_spaces(texts: Texts) -> Words:
-    # What str.split(" ") gives: two spaces, or one at an end, give an empty word. A blank text has no words.
+    # As str.split(" "): two spaces, or one at an end, yield an empty word. A blank text has no words.
     return [text.split(" ") if text.strip() else [] for text in texts]
 
 
@@ -52,13 +52,13 @@ def _characters(texts: Texts) -> Words:
     return [[character for character in text if not character.isspace()] for text in texts]
 
 
-# 13a: what WMT's mteval-v13a and sacreBLEU do to a text. Its rules in words: every ASCII punctuation mark
-# but ' - . , stands alone; full stops and commas stand alone unless a digit is on both sides; a hyphen after
-# a digit stands alone. They come as four substitutions applied one after the other, and where marks and
-# digits meet ("..5") the order in which these eat characters decides. Only texts in which a digit touches
-# a mark can tell the difference, so only those take the exact, slow road.
+# 13a: the tokenization of WMT's mteval-v13a and of sacreBLEU. Its rules: every ASCII punctuation mark except
+# ' - . , is a token; full stops and commas are tokens unless a digit is on both sides; a hyphen after
+# a digit is a token. They are implemented as four successive substitutions, and where marks and digits are
+# adjacent ("..5") the order in which these consume characters matters. This affects only texts in which a
+# digit is next to a mark, so only those are tokenized in the exact, slow way.
 _13A_MARKS = '{|}~[\\]^_`!"#$%&()*+:;<=>?@/'
-_13A_DIGIT_MEETS_MARK = re.compile(r"[0-9](?:(?<=[.,].)|(?=-))")  # digits first: they are rare
+_13A_DIGIT_MEETS_MARK = re.compile(r"[0-9](?:(?<=[.,].)|(?=-))")  # digits first, since they are rare
 _13A_RULES = (
     (re.compile(r"([{-~\[-` -&(-+:-@/])"), r" \1 "),
     (re.compile(r"([^0-9])([.,])"), r"\1 \2 "),
@@ -70,7 +70,7 @@ _13A_RULES = (
 def _13a(texts: Texts) -> Words:
     if not texts:
         return []
-    # One text a line; the spaces keep rules from reaching over its end.
+    # One text a line; the spaces prevent rules from matching across its end.
     joined = " \n ".join(texts)
     if joined.count("\n") == len(texts) - 1:
         joined = _13a_unescape(joined.replace("<skipped>", ""))
@@ -80,19 +80,19 @@ def _13a(texts: Texts) -> Words:
     for mark in (*_13A_MARKS, ".", ","):
         joined = joined.replace(mark, f" {mark} ")
     words = [line.split() for line in joined.split("\n")]
-    for place in _lines_with(_13A_DIGIT_MEETS_MARK, lines):
-        words[place] = _13a_exactly(lines[place])
+    for index in _find_lines(_13A_DIGIT_MEETS_MARK, lines):
+        words[index] = _13a_exactly(lines[index])
     return words
 
 
-def _lines_with(pattern: re.Pattern[str], lines: list[str]) -> set[int]:
-    """Which lines the pattern is found in, searched all at once."""
-    joined, found, line, seen = "\n".join(lines), set(), 0, 0
+def _find_lines(pattern: re.Pattern[str], lines: list[str]) -> set[int]:
+    """Return the indices of the lines that the pattern matches in, which are searched all at once."""
+    joined, indices, line, last = "\n".join(lines), set(), 0, 0
     for match in pattern.finditer(joined):
-        line += joined.count("\n", seen, match.start())
-        seen = match.start()
-        found.add(line)
-    return found
+        line += joined.count("\n", last, match.start())
+        last = match.start()
+        indices.add(line)
+    return indices
 
 
 def _13a_one_line(text: str) -> str:
@@ -128,32 +128,32 @@ def _ascii_words(texts: Texts) -> Words:
     if joined.count("\n") != len(texts) - 1:
         joined = "\n".join([text.replace("\n", " ") for text in texts])
     joined = joined.lower()
-    kept = joined.encode("ascii", "replace").translate(_LETTERS_AND_DIGITS).decode("ascii")
-    return [line.split() for line in kept.split("\n")]
+    cleaned = joined.encode("ascii", "replace").translate(_LETTERS_AND_DIGITS).decode("ascii")
+    return [line.split() for line in cleaned.split("\n")]
 
 
 def _words(texts: Texts) -> Words:
-    """The same for every script: letters, digits and the marks that belong to them.
+    """Return the words of texts in any script: letters, digits and the marks that belong to them.
 
-    Scripts written without spaces between words are cut into characters. On ASCII text the words are
+    Scripts written without spaces between words are split into characters. On ASCII text the words are
     those of ROUGE.
     """
     words = _ascii_words(texts)
-    foreign = [place for place, text in enumerate(texts) if not text.isascii()]
-    find = _unicode_words() if foreign else None
-    for place in foreign:
-        words[place] = find(texts[place].lower()) if find else []
+    not_ascii = [index for index, text in enumerate(texts) if not text.isascii()]
+    find_words = _unicode_words() if not_ascii else None
+    for index in not_ascii:
+        words[index] = find_words(texts[index].lower()) if find_words else []
     return words
 
 
 @cache
 def _unicode_words() -> Callable[[str], list[str]]:
-    import regex  # only non-ASCII text pays for it
+    import regex  # imported for non-ASCII text only
 
     unspaced = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
     pattern = rf"[{unspaced}]\p{{M}}*|(?:(?![{unspaced}])[\p{{L}}\p{{N}}]\p{{M}}*)+"
-    find: Callable[[str], list[str]] = regex.compile(pattern).findall
-    return find
+    find_words: Callable[[str], list[str]] = regex.compile(pattern).findall
+    return find_words
 
 
 def _treebank(texts: Texts) -> Words:
@@ -170,7 +170,7 @@ def _treebank_tokenizer() -> Any:  # noqa: ANN401 - NLTK is not typed
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    # Short words are left alone, as ROUGE does.
+    # Short words are not stemmed, as in ROUGE.
     return str(_stemmer().stem(word)) if len(word) > 3 else word
 
 
@@ -195,4 +195,4 @@ TOKENIZERS: Mapping[str, Callable[[Texts], Words]] = MappingProxyType(
 )
 
 VERSIONS: Mapping[str, int] = MappingProxyType({"spaces": 2})
-"""Those that once cut otherwise, raised when they change: a signature says which of them it was."""
+"""Versions of tokenizers whose results have changed: signatures name the version."""

@@ -1,4 +1,4 @@
-"""The words of a batch as integers: equal words, equal numbers, whichever text they stand in."""
+"""The words of a batch as integers, which are equal for equal words in all its texts."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -12,37 +12,37 @@ from dialoscope.core.tally import Tokens, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 
-# Odd, so that multiplying by it (modulo 2**64, as int64 arrays do) loses nothing.
-_SPREAD = np.int64(-0x61C8864680B583EB)
+# The multiplier is odd, so that multiplying modulo 2**64, as int64 arrays do, is invertible.
+_MULTIPLIER = np.int64(-0x61C8864680B583EB)
 
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """Texts of which each reply has any number."""
+    """Texts that each reply has any number of."""
 
     tokens: Tokens
     owner: Ints
-    """The reply each text belongs to, ascending."""
+    """The index of the reply that each text belongs to, ascending."""
 
 
 def replies_of(batch: Batch, tokenizer: Tokenizer) -> Tokens:
-    """What the systems said."""
+    """Return the words of the replies."""
     texts = [example.response for example in batch]
-    return batch.once(("replies", tokenizer), lambda: _number(texts, batch, tokenizer))
+    return batch.once(("replies", tokenizer), lambda: _number_texts(texts, batch, tokenizer))
 
 
 def references_of(batch: Batch, tokenizer: Tokenizer) -> Ragged:
-    """What people said in their place."""
-    return batch.once(("references", tokenizer), lambda: _ragged(batch, tokenizer, "references"))
+    """Return the words of the references."""
+    return batch.once(("references", tokenizer), lambda: _number_field(batch, tokenizer, "references"))
 
 
 def contexts_of(batch: Batch, tokenizer: Tokenizer) -> Ragged:
-    """The turns before each reply."""
-    return batch.once(("contexts", tokenizer), lambda: _ragged(batch, tokenizer, "context"))
+    """Return the words of the turns before each reply."""
+    return batch.once(("contexts", tokenizer), lambda: _number_field(batch, tokenizer, "context"))
 
 
 def vocabulary_of(batch: Batch, tokenizer: Tokenizer) -> dict[str, int]:
-    """The numbers of the words met so far in this batch."""
+    """Return the number of each word seen so far in this batch."""
 
     def empty() -> dict[str, int]:
         numbers: defaultdict[str, int] = defaultdict()
@@ -53,46 +53,47 @@ def vocabulary_of(batch: Batch, tokenizer: Tokenizer) -> dict[str, int]:
 
 
 def reply_words(batch: Batch, tokenizer: Tokenizer) -> Tokens:
-    """The words of each reply, hashed."""
+    """Return the hashes of the words of each reply."""
     return batch.once(
-        ("reply words", tokenizer), lambda: hashed_words(batch, tokenizer, replies_of(batch, tokenizer))
+        ("reply words", tokenizer), lambda: hash_words(batch, tokenizer, replies_of(batch, tokenizer))
     )
 
 
-def hashed_words(batch: Batch, tokenizer: Tokenizer, tokens: Tokens) -> Tokens:
-    """The words as hashes that mean the same in every batch and on every machine.
+def hash_words(batch: Batch, tokenizer: Tokenizer, tokens: Tokens) -> Tokens:
+    """Return the words as hashes that are the same in every batch and on every machine.
 
-    64 bits: among ten million different ones, two share a number with a probability of 3 in a million.
+    They have 64 bits: among ten million different words, two have the same hash with a probability of 3 in
+    a million.
     """
     words = vocabulary_of(batch, tokenizer)
-    numbers = batch.once(("hashes", tokenizer, len(words)), lambda: hashes(list(words)))
+    numbers = batch.once(("hashes", tokenizer, len(words)), lambda: hash_texts(list(words)))
     return Tokens(numbers[tokens.ids], tokens.lengths)
 
 
 def hashed_grams(words: Tokens, n: int) -> Tokens:
-    """The n-grams of hashed words, hashed."""
+    """Return the hashes of the n-grams of hashed words."""
     if n == 1:
         return words
-    places, counts = gram_places(words, n)
-    codes = words.ids[places]
+    positions, counts = ngram_positions(words, n)
+    codes = words.ids[positions]
     for step in range(1, n):
-        codes = codes * _SPREAD + words.ids[places + step]
+        codes = codes * _MULTIPLIER + words.ids[positions + step]
     return Tokens(codes, counts)
 
 
-def gram_places(tokens: Tokens, n: int) -> tuple[Ints, Ints]:
-    """Where each n-gram of each text begins, and how many n-grams each text has."""
+def ngram_positions(tokens: Tokens, n: int) -> tuple[Ints, Ints]:
+    """Return the position at which each n-gram begins, and the number of n-grams in each text."""
     counts = np.maximum(tokens.lengths - (n - 1), 0)
     return ranges(tokens.starts[:-1], counts), counts
 
 
-def _ragged(batch: Batch, tokenizer: Tokenizer, field: str) -> Ragged:
+def _number_field(batch: Batch, tokenizer: Tokenizer, field: str) -> Ragged:
     lists: list[tuple[str, ...]] = [getattr(example, field) for example in batch]
     owner = np.repeat(np.arange(len(lists)), np.fromiter(map(len, lists), np.int64, len(lists)))
-    return Ragged(_number(list(chain.from_iterable(lists)), batch, tokenizer), owner)
+    return Ragged(_number_texts(list(chain.from_iterable(lists)), batch, tokenizer), owner)
 
 
-def _number(texts: list[str], batch: Batch, tokenizer: Tokenizer) -> Tokens:
+def _number_texts(texts: list[str], batch: Batch, tokenizer: Tokenizer) -> Tokens:
     words = tokenizer(texts)
     lengths = np.fromiter(map(len, words), np.int64, len(words))
     number = vocabulary_of(batch, tokenizer).__getitem__
@@ -100,7 +101,7 @@ def _number(texts: list[str], batch: Batch, tokenizer: Tokenizer) -> Tokens:
     return Tokens(ids, lengths)
 
 
-def hashes(texts: list[str]) -> Ints:
-    """A number for each text, the same on every machine."""
+def hash_texts(texts: list[str]) -> Ints:
+    """Return a hash of each text, which is the same on every machine."""
     digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
     return np.frombuffer(b"".join(digests), "<i8").astype(np.int64)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.text.nearest import Nearest, ranked
+from dialoscope.text.nearest import TfidfIndex, rank_nearest
 from dialoscope.training.dialogue_split import Turns, share_of, words_of
 from dialoscope.training.recipes import Rivalry
 from dialoscope.training.styles import STYLES
@@ -135,9 +135,9 @@ class _Pool:
         return [self.found[place] for place in sorted(places.tolist())]
 
     @cached_property
-    def index(self) -> Nearest:
+    def index(self) -> TfidfIndex:
         """Of these."""
-        return Nearest([one.reply for one in self.searched])
+        return TfidfIndex([one.reply for one in self.searched])
 
     @cached_property
     def commonest(self) -> list[str]:
@@ -157,7 +157,7 @@ def _near(pool: _Pool, place: int) -> str | None:
     own = pool.found[place]
     near = [
         pool.searched[one].reply
-        for one in ranked(pool.index.similarities(own.context[-1]), 2 * _NEAREST).tolist()
+        for one in rank_nearest(pool.index.similarities(own.context[-1]), 2 * _NEAREST).tolist()
         if pool.searched[one].dialogue != own.dialogue
     ][:_NEAREST]
     return near[pool.chance.integers(len(near))] if near else None

@@ -12,7 +12,7 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.layout import Row
 from dialoscope.data.lint import usual_scale
 from dialoscope.data.problems import ReadLog
@@ -50,7 +50,7 @@ class RatedReplies:
 
     def told(self, licence: str) -> dict[str, Any]:
         """What is learned from, for the card."""
-        texts = (canonical(reply).decode("utf-8", "surrogatepass") for reply in self.replies)
+        texts = (canonical_bytes(reply).decode("utf-8", "surrogatepass") for reply in self.replies)
         return {
             "files": list(self.files),
             "sha256": hash_of(

@@ -13,8 +13,9 @@ from typing import Any
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.files import check_writable, lock, put_on_disk
+from dialoscope.core.json_values import undefined_as_null
 from dialoscope.core.redaction import join_without_secrets
-from dialoscope.data.jsonl import as_line, defined
+from dialoscope.data.jsonl import as_line
 from dialoscope.models.checkpoints import Checkpoint
 from dialoscope.models.locations import SPEC
 
@@ -206,7 +207,9 @@ def finish(
     (folder / CARD).write_text(card, encoding="utf-8")
     found = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, spec).files_hash})
     fresh = place.fresh(folder / SPEC)
-    fresh.write_text(json.dumps(defined(found.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    fresh.write_text(
+        json.dumps(undefined_as_null(found.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     place.settle(folder / SPEC)
     shutil.rmtree(place.work, ignore_errors=True)  # what stays is removed when the folder is named again
     return found

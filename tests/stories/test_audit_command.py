@@ -171,7 +171,7 @@ def test_an_audit_of_replies_in_memory_is_verified_with_their_file(sample, tmp_p
     [
         (["--ratios", "0,x"], "--ratios 0,x is not understood; write --ratios 0,0.5,1."),
         (["--ratios", ""], "--ratios  is not understood; write --ratios 0,0.5,1."),
-        (["--ratios", "1,0"], "The ratios are 1, 0; give two or more that rise and lie between 0 and 1"),
+        (["--ratios", "1,0"], "The ratios are 1, 0; give two or more in increasing order between 0 and 1"),
         (
             ["-p", "\x1b[2J"],
             "There is no perturbation '\\x1b[2J'. Choose from: noise, swap, shuffle, generic.",

@@ -17,7 +17,7 @@ from dialoscope.data.layout import Row
 from dialoscope.data.lint import Lint, lint
 from dialoscope.data.perturb.perturbations import PERTURBATIONS
 from dialoscope.data.perturb.perturbed import Perturbed
-from dialoscope.data.perturb.plan import RATIOS, REAL, Plan
+from dialoscope.data.perturb.plan import RATIOS, REAL, PerturbationPlan
 from dialoscope.data.perturb.real_replies import RealReplies
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import Replies, RowSource
@@ -67,7 +67,7 @@ def audit(
         draws: How often to resample.
         progress: Told how many bytes more have been read.
     """
-    plan = Plan(perturbations, ratios, seed, against)
+    plan = PerturbationPlan(perturbations, ratios, seed, against)
     named = _named(metrics, licences.read_choice(licence))
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
@@ -81,7 +81,7 @@ def audit(
     warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)
-    about = f"{len(made.real.replies)} real replies: {made.real.told}."
+    about = f"{len(made.real.replies)} real replies: {made.real.description}."
     return Audit(result, tuple(_curves(made, result, Chance(confidence, draws))), about)
 
 
@@ -117,7 +117,7 @@ def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
 def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
     table = result.table(confidence=by.confidence, draws=by.draws)
     changed = {
-        (name, ratio): made.changed(name, ratio)
+        (name, ratio): made.count_changed(name, ratio)
         for name, ratio in product(made.plan.perturbations, made.plan.ratios)
     }
     for one, perturbation in product(result.metrics, made.plan.perturbations):
@@ -168,10 +168,10 @@ def _odd(real: RealReplies, log: ReadLog) -> list[str]:
 
 def _warnings(made: Perturbed, result: Result) -> Iterator[str]:
     count = len(made.real.replies)
-    if made.real.without:
-        yield f"{made.real.without} replies have no reference where others have; they were left out."
+    if made.real.skipped:
+        yield f"{made.real.skipped} replies have no reference where others have; they were left out."
     for name in made.plan.perturbations:
-        same = count - made.changed(name, 1)
+        same = count - made.count_changed(name, 1)
         if same:
             yield f"{name} cannot change {same} of {count} replies."
     if _too_few(result):

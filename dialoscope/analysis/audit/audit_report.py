@@ -13,7 +13,7 @@ from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report
 from dialoscope.core.render.serialization import as_csv, as_json
 from dialoscope.core.safe_text import listed_in_markdown, printable
-from dialoscope.data.perturb.plan import written
+from dialoscope.data.perturb.plan import format_ratio
 from dialoscope.runs.result import Result
 from dialoscope.runs.table import aligned, marked_down, number
 
@@ -89,7 +89,7 @@ class Audit(Report):
 
     def grid(self) -> list[list[str]]:
         """Texts with a head row: a row for each curve, the values in the order of the ratios."""
-        ratios = [written(point.ratio) for point in self.curves[0].points]
+        ratios = [format_ratio(point.ratio) for point in self.curves[0].points]
         head = ["metric", "perturbation", *ratios, "shape", "worse", "Spearman", "change", "verdict"]
         return [head, *map(_row, self.curves)]
 

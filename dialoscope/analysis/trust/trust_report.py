@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialoscope.analysis.coefficients import bracketed, short
 from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family, Figure
+from dialoscope.core.json_values import undefined_as_null
 from dialoscope.core.render import serialization
 from dialoscope.core.safe_text import listed_in_markdown, printable
 from dialoscope.runs.table import aligned, marked_down
@@ -126,9 +127,7 @@ def _whose(family: Family) -> dict[str, Any]:
 def _plain(told: Mapping[str, Any]) -> dict[str, Any]:
     """Rounded; undefined as nothing."""
     return {
-        name: (None if math.isnan(value) else round(value, DIGITS) + 0.0)
-        if isinstance(value, float)
-        else value
+        name: undefined_as_null(round(value, DIGITS) + 0.0 if isinstance(value, float) else value)
         for name, value in told.items()
     }
 

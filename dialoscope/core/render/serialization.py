@@ -3,22 +3,21 @@
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from dialoscope.core.json_values import undefined_as_null
 from dialoscope.core.safe_text import plain_in_csv
 
 
 def as_csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
     """A line for each record, nothing where a value is undefined; texts are no formulas."""
-    lines = [columns, *([_or_none(row[name]) for name in columns] for row in rows)]
+    lines = [columns, *([undefined_as_null(row[name]) for name in columns] for row in rows)]
     return "\n".join(map(_csv_line, lines))
 
 
 def as_json(content: Sequence[object] | Mapping[str, object]) -> str:
     r"""Records, or all that there is, undefined as null; what is not plainly visible as in `\u202e`."""
-    text = json.dumps(_plain(content), ensure_ascii=False, indent=1)
+    text = json.dumps(undefined_as_null(content), ensure_ascii=False, indent=1)
     return "\n".join(
         line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n")
     )
@@ -33,16 +32,3 @@ def _csv_line(values: Sequence[object]) -> str:
     # A writer quotes what its lines end with, and these end with a carriage return, which so is quoted, too.
     csv.writer(out).writerow([plain_in_csv(value) if isinstance(value, str) else value for value in values])
     return out.getvalue().removesuffix("\r\n")
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return _or_none(value)
-
-
-def _or_none(value: object) -> object:
-    """The value, or nothing where it is undefined."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

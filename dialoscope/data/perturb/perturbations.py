@@ -1,4 +1,4 @@
-"""The perturbations: each turns all replies into worse ones."""
+"""The perturbations: each replaces all replies by worse ones."""
 
 import math
 from collections import defaultdict
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 
-from dialoscope.core.random import between, drawn, reordered
-from dialoscope.data.perturb.pieces import pieces
+from dialoscope.core.random import choose, permute, random_integer
+from dialoscope.data.perturb.pieces import split_reply
 
 Cycles = Sequence[tuple[int, ...]]
-"""Which replies change places: each takes the text of the next in its cycle, the last that of the first."""
+"""The replies that are exchanged: each takes the text of the next in its cycle, the last of the first."""
 
 GENERIC = (
     "I don't know.",
@@ -26,69 +26,69 @@ GENERIC = (
 )
 
 
-def noise(replies: Sequence[str], cycles: Cycles, by: Random) -> list[str]:
-    """Words of the data put in at random: a quarter to a half as many as the reply has, at least one."""
-    cut = [pieces(reply) for reply in replies]
+def noise(replies: Sequence[str], cycles: Cycles, rng: Random) -> list[str]:
+    """Insert random words of the data: a quarter to half of the number of words, at least one."""
+    split = [split_reply(reply) for reply in replies]
     words: dict[str, list[str]] = defaultdict(list)
-    for one in cut:
-        words[one.joint] += one.words
-    return [one.joined(_with_noise(one.words, words[one.joint], by)) for one in cut]
+    for pieces in split:
+        words[pieces.joint] += pieces.words
+    return [pieces.join(_insert_words(pieces.words, words[pieces.joint], rng)) for pieces in split]
 
 
-def swap(replies: Sequence[str], cycles: Cycles, by: Random) -> list[str]:
-    """Each reply under the context of another one."""
+def swap(replies: Sequence[str], cycles: Cycles, rng: Random) -> list[str]:
+    """Put each reply under the context of another one."""
     swapped = list(replies)
     for cycle in cycles:
-        for place, taken_from in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
-            swapped[place] = replies[taken_from]
+        for target, source in zip(cycle, (*cycle[1:], cycle[0]), strict=True):
+            swapped[target] = replies[source]
     return swapped
 
 
-def shuffle(replies: Sequence[str], cycles: Cycles, by: Random) -> list[str]:
-    """The words of each reply in another order, wherever they have one."""
-    return [_shuffled(reply, by) for reply in replies]
+def shuffle(replies: Sequence[str], cycles: Cycles, rng: Random) -> list[str]:
+    """Put the words of each reply in another order, wherever there is one."""
+    return [_shuffle_words(reply, rng) for reply in replies]
 
 
-def generic(replies: Sequence[str], cycles: Cycles, by: Random) -> list[str]:
-    """A reply that fits everywhere and says nothing in place of each."""
-    return [drawn([text for text in GENERIC if text != reply], by) for reply in replies]
+def generic(replies: Sequence[str], cycles: Cycles, rng: Random) -> list[str]:
+    """Replace each reply by one that fits every context and says nothing."""
+    return [choose([text for text in GENERIC if text != reply], rng) for reply in replies]
 
 
-def exchanges(replies: Sequence[str], by: Random) -> list[tuple[int, ...]]:
-    """Pairs of replies with different texts, as far as there are such; one triple if their number is odd."""
-    group = {text: by.random() for text in sorted(set(replies))}
-    own = [by.random() for _ in replies]
-    # Equal texts stand together and partners half the list apart, so no text meets itself unless more than
-    # half of the replies have it.
-    ranked = sorted(range(len(replies)), key=lambda place: (group[replies[place]], own[place]))
+def pair_replies(replies: Sequence[str], rng: Random) -> list[tuple[int, ...]]:
+    """Return pairs of replies, with different texts as far as possible; one triple if their number is odd."""
+    group = {text: rng.random() for text in sorted(set(replies))}
+    own = [rng.random() for _ in replies]
+    # Equal texts are adjacent and partners half the list apart, so no text is paired with itself unless more
+    # than half of the replies have it.
+    ranked = sorted(range(len(replies)), key=lambda index: (group[replies[index]], own[index]))
     half = len(ranked) // 2
-    pairs = reordered([(ranked[place], ranked[place + half]) for place in range(half)], by)
+    pairs = permute([(ranked[index], ranked[index + half]) for index in range(half)], rng)
     if len(ranked) % 2 == 0:
         return list(pairs)
     third = ranked[-1]
-    host = min(pairs, key=lambda pair: _equal(replies, (*pair, third)) - _equal(replies, pair))
+    host = min(pairs, key=lambda pair: _count_equal(replies, (*pair, third)) - _count_equal(replies, pair))
     return [*(pair for pair in pairs if pair != host), (*host, third)]
 
 
-def _equal(replies: Sequence[str], cycle: tuple[int, ...]) -> int:
-    """How many of a cycle would take a text equal to their own."""
-    return sum(replies[place] == replies[cycle[turn - 1]] for turn, place in enumerate(cycle))
+def _count_equal(replies: Sequence[str], cycle: tuple[int, ...]) -> int:
+    """Return the number of replies in a cycle that would take a text equal to their own."""
+    return sum(replies[index] == replies[cycle[turn - 1]] for turn, index in enumerate(cycle))
 
 
-def _with_noise(words: Sequence[str], others: Sequence[str], by: Random) -> list[str]:
+def _insert_words(words: Sequence[str], others: Sequence[str], rng: Random) -> list[str]:
     noisy = list(words)
-    fewest, most = (max(1, count) for count in (math.ceil(len(words) / 4), len(words) // 2))
-    for _ in range(between(fewest, most, by) if others else 0):
-        noisy.insert(between(0, len(noisy), by), drawn(others, by))
+    low, high = (max(1, count) for count in (math.ceil(len(words) / 4), len(words) // 2))
+    for _ in range(random_integer(low, high, rng) if others else 0):
+        noisy.insert(random_integer(0, len(noisy), rng), choose(others, rng))
     return noisy
 
 
-def _shuffled(reply: str, by: Random) -> str:
-    cut = pieces(reply)
-    if len(set(cut.words)) < 2:
+def _shuffle_words(reply: str, rng: Random) -> str:
+    pieces = split_reply(reply)
+    if len(set(pieces.words)) < 2:
         return reply
-    words = tuple(reordered(cut.words, by))
-    return cut.joined(words if words != cut.words else (*words[1:], words[0]))
+    words = tuple(permute(pieces.words, rng))
+    return pieces.join(words if words != pieces.words else (*words[1:], words[0]))
 
 
 PERTURBATIONS: Mapping[str, Callable[[Sequence[str], Cycles, Random], list[str]]] = MappingProxyType(

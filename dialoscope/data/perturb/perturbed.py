@@ -1,55 +1,56 @@
-"""Perturbed replies as something to score: a system for each perturbation and ratio."""
+"""Perturbed replies to be scored: a system for each perturbation and ratio."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from dialoscope.core.random import chance
+from dialoscope.core.random import seeded_random
 from dialoscope.core.records import Example
 from dialoscope.data.layout import Row
-from dialoscope.data.perturb.perturbations import PERTURBATIONS, Cycles, exchanges
-from dialoscope.data.perturb.plan import REAL, Plan
-from dialoscope.data.perturb.real_replies import RealReplies, real_replies
+from dialoscope.data.perturb.perturbations import PERTURBATIONS, Cycles, pair_replies
+from dialoscope.data.perturb.plan import REAL, PerturbationPlan
+from dialoscope.data.perturb.real_replies import RealReplies, select_real_replies
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import RowSource
 
 
 @dataclass(frozen=True)
 class Perturbed:
-    """Real replies with what each perturbation makes of them; a ratio says how many of these are used.
+    """Replies by people and their perturbed versions, of which each ratio uses a share.
 
-    What is perturbed at a ratio is perturbed at every higher one too, and in the same way; the same replies
-    are chosen for every perturbation, save that `swap` perturbs both of a pair or neither.
+    A reply that is perturbed at a ratio is perturbed at every higher one, too, in the same way; the same
+    replies are chosen for every perturbation, except that `swap` perturbs both of a pair or neither.
     """
 
     real: RealReplies
-    plan: Plan
+    plan: PerturbationPlan
     cycles: Cycles
-    made: Mapping[str, Sequence[str]]
-    """By perturbation, what becomes of each reply."""
+    texts: Mapping[str, Sequence[str]]
+    """The perturbed version of each reply, by perturbation."""
     origin: Mapping[str, Any] | None
-    """What `read` must be given to read the real replies again, if that can be done."""
+    """The arguments with which `read` reads the real replies again, None if that is impossible."""
 
     @classmethod
-    def of(cls, source: RowSource, plan: Plan, log: ReadLog | None = None) -> "Perturbed":
+    def of(cls, source: RowSource, plan: PerturbationPlan, log: ReadLog | None = None) -> "Perturbed":
         """Read the real replies and perturb them."""
-        real = real_replies(source.rows(log or ReadLog()), plan.against)
+        real = select_real_replies(source.rows(log or ReadLog()), plan.against)
         texts = [reply.text for reply in real.replies]
-        cycles = exchanges(texts, chance(plan.seed, "order"))
-        made = {
-            name: PERTURBATIONS[name](texts, cycles, chance(plan.seed, name)) for name in plan.perturbations
+        cycles = pair_replies(texts, seeded_random(plan.seed, "order"))
+        perturbed = {
+            name: PERTURBATIONS[name](texts, cycles, seeded_random(plan.seed, name))
+            for name in plan.perturbations
         }
-        return cls(real, plan, cycles, made, source.arguments())
+        return cls(real, plan, cycles, perturbed, source.arguments())
 
     def rows(self, log: ReadLog) -> Iterator[Row]:
-        """Every reply of every system."""
+        """Yield every reply of every system."""
         systems = {
             self.plan.system(perturbation, ratio): (perturbation, ratio)
             for perturbation, ratio in product(self.plan.perturbations, self.plan.ratios)
         }
-        for system in sorted(systems, key=lambda name: name != REAL):  # the real ones first
-            for reply, text in zip(self.real.replies, self.texts(*systems[system]), strict=True):
+        for system in sorted(systems, key=lambda name: name != REAL):  # real replies first
+            for reply, text in zip(self.real.replies, self.system_texts(*systems[system]), strict=True):
                 log.rows += 1
                 example = Example(
                     reply.id,
@@ -63,37 +64,37 @@ class Perturbed:
                 )
                 yield Row(example)
 
-    def texts(self, perturbation: str, ratio: float) -> list[str]:
-        """The replies, so many of them perturbed so."""
+    def system_texts(self, perturbation: str, ratio: float) -> list[str]:
+        """Return the replies, this share of them perturbed."""
         texts = [reply.text for reply in self.real.replies]
-        for place in self.chosen(perturbation, ratio):
-            texts[place] = self.made[perturbation][place]
+        for index in self.select(perturbation, ratio):
+            texts[index] = self.texts[perturbation][index]
         return texts
 
-    def chosen(self, perturbation: str, ratio: float) -> list[int]:
-        """Which replies are perturbed: so many from the start of one and the same random order."""
-        wanted = round(ratio * len(self.real.replies))
+    def select(self, perturbation: str, ratio: float) -> list[int]:
+        """Return the replies that are perturbed: the first ones of a random order that all ratios share."""
+        count = round(ratio * len(self.real.replies))
         if perturbation != "swap":
-            return [place for cycle in self.cycles for place in cycle][:wanted]
-        chosen: list[int] = []
+            return [index for cycle in self.cycles for index in cycle][:count]
+        selected: list[int] = []
         for cycle in self.cycles:
-            if len(chosen) + len(cycle) > wanted:
+            if len(selected) + len(cycle) > count:
                 break
-            chosen += cycle
-        return chosen
+            selected += cycle
+        return selected
 
-    def changed(self, perturbation: str, ratio: float) -> int:
-        """How many replies have another text than the real ones."""
-        texts = self.texts(perturbation, ratio)
+    def count_changed(self, perturbation: str, ratio: float) -> int:
+        """Return the number of replies whose text differs from that of the real one."""
+        texts = self.system_texts(perturbation, ratio)
         return sum(text != reply.text for text, reply in zip(texts, self.real.replies, strict=True))
 
     def __iter__(self) -> Iterator[Example]:
         return (row.example for row in self.rows(ReadLog()))
 
     def arguments(self) -> dict[str, Any]:
-        """What `read` must be given, and under `perturbed` what must then be done to what it reads."""
+        """Return the arguments of `read`, and under `perturbed` those of the plan."""
         return {**(self.origin or {}), "perturbed": self.plan.arguments()}
 
     def size(self) -> int | None:
-        """Nothing is left to be read."""
+        """Return 0: nothing remains to be read."""
         return 0

@@ -1,4 +1,4 @@
-"""The words that perturbations move about: what stands between spaces, or characters if there are none."""
+"""The words that perturbations move: those between spaces, or characters in scripts without spaces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Pieces:
-    """A reply cut up, and what stood between the pieces."""
+    """The words of a reply, and the text between them."""
 
     words: tuple[str, ...]
     joint: str
 
-    def joined(self, words: Sequence[str]) -> str:
-        """A reply of other words, put together as this one was."""
+    def join(self, words: Sequence[str]) -> str:
+        """Return a reply of other words, joined like those of this one."""
         return self.joint.join(words)
 
 
-def pieces(reply: str) -> Pieces:
-    """The words of a reply; characters, with the marks that belong to them, if its script has no spaces."""
+def split_reply(reply: str) -> Pieces:
+    """Split a reply into words, or into characters with their marks if its script has no spaces."""
     if reply.isascii() or 2 * len(_unspaced().findall(reply)) <= len(reply):
         return Pieces(tuple(reply.split()), " ")
     return Pieces(tuple(_characters().findall(reply)), "")
@@ -27,7 +27,7 @@ def pieces(reply: str) -> Pieces:
 
 @cache
 def _unspaced() -> Any:  # noqa: ANN401 - regex is not typed
-    import regex  # only other scripts than ours pay for it
+    import regex  # imported for other scripts than Latin only
 
     return regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*")
 

@@ -1,4 +1,4 @@
-"""What people really said, taken from data with references or from dialogues between people."""
+"""Replies by people, from data with references or from dialogues between people."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from dialoscope.data.layout import Row
 
 
 class RealReply(NamedTuple):
-    """One thing that a person said."""
+    """A reply by a person."""
 
     context: tuple[str, ...]
     text: str
     references: tuple[str, ...]
-    """What a copy of it, intact or not, is compared with."""
+    """The references that the reply, perturbed or not, is compared with."""
     id: str
     dialogue: str = ""
     group: str = ""
@@ -22,39 +22,40 @@ class RealReply(NamedTuple):
 
 
 class RealReplies(NamedTuple):
-    """All real replies of the data, in an order that does not depend on that of the data."""
+    """All replies by people in the data, in an order that does not depend on that of the data."""
 
     replies: tuple[RealReply, ...]
-    told: str
-    """Where they come from, and what they are compared with."""
-    without: int = 0
-    """Rows left out because they have no reference where others have."""
+    description: str
+    """The source of the replies, and of their references."""
+    skipped: int = 0
+    """Number of rows left out because they have no reference where others have one."""
 
 
 AGAINST = ("others", "itself")
-"""What a real reply is compared with: the other references of its row, or itself as it was said."""
+"""The references of a real reply: the other references of its row, or the reply itself."""
 
 
-def real_replies(rows: Iterable[Row], against: str | None = None) -> RealReplies:
-    """The first reference of each row, or the response where no row has any; each context counts once."""
-    given = list(rows)
-    referenced = [row for row in given if row.example.references]
-    once = _once(referenced or given)
-    if len(once) < 2:
+def select_real_replies(rows: Iterable[Row], against: str | None = None) -> RealReplies:
+    """Return the first reference of each context, or the response where no row has a reference."""
+    all_rows = list(rows)
+    with_references = [row for row in all_rows if row.example.references]
+    unique = _select_unique(with_references or all_rows)
+    if len(unique) < 2:
         raise DataError(
-            f"There is {'one' if once else 'no'} real reply to perturb; at least two are needed, "
+            f"There is {'one' if unique else 'no'} real reply to perturb; at least two are needed, "
             "since replies are exchanged and only part of them is perturbed at a time."
         )
-    others = _with_others(once, against)
-    said = "the first reference of each context" if referenced else "the responses of the data"
-    beside = "the other references" if others else "themselves unperturbed"
-    prefixed = len({row.example.id for row in once}) < len(once)
-    replies = sorted(_reply(row, others=others, prefixed=prefixed) for row in once)
-    without = len(given) - len(referenced) if referenced else 0
-    return RealReplies(tuple(replies), f"{said}, compared with {beside}", without)
+    uses_others = _uses_others(unique, against)
+    source = "the first reference of each context" if with_references else "the responses of the data"
+    references = "the other references" if uses_others else "themselves unperturbed"
+    has_prefix = len({row.example.id for row in unique}) < len(unique)
+    replies = sorted(_make_reply(row, uses_others=uses_others, has_prefix=has_prefix) for row in unique)
+    skipped = len(all_rows) - len(with_references) if with_references else 0
+    return RealReplies(tuple(replies), f"{source}, compared with {references}", skipped)
 
 
-def _with_others(rows: Sequence[Row], against: str | None) -> bool:
+def _uses_others(rows: Sequence[Row], against: str | None) -> bool:
+    """Whether replies are compared with the other references of their rows."""
     alone = [row.example.id for row in rows if len(row.example.references) < 2]
     if against == "others" and alone:
         raise DataError(
@@ -64,26 +65,26 @@ def _with_others(rows: Sequence[Row], against: str | None) -> bool:
     return not alone and against != "itself"
 
 
-def _once(rows: Sequence[Row]) -> list[Row]:
-    """The rows without those that answer what another system has answered already."""
+def _select_unique(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without those of a context that an earlier system has replied to."""
     owners: dict[Hashable, str] = {}
     return [
         row
         for row in rows
-        if owners.setdefault(_answered(row.example), row.example.system) == row.example.system
+        if owners.setdefault(_context_key(row.example), row.example.system) == row.example.system
     ]
 
 
-def _answered(example: Example) -> Hashable:
+def _context_key(example: Example) -> Hashable:
     return example.context or (example.id, example.references or example.response)
 
 
-def _reply(row: Row, *, others: bool, prefixed: bool) -> RealReply:
-    """The id says whose it was where ids alone would not tell replies apart."""
+def _make_reply(row: Row, *, uses_others: bool, has_prefix: bool) -> RealReply:
+    """Return the reply of a row; its id begins with its system where ids alone are not unique."""
     example = row.example
-    said = example.references or (example.response,)
-    whose = f"{example.system}:" if prefixed else ""
-    dialogue = "" if row.unit is None else whose + row.unit
-    references = said[1:] if others else said[:1]
-    name, group = whose + example.id, example.group
-    return RealReply(example.context, said[0], references, name, dialogue, group, example.speakers)
+    texts = example.references or (example.response,)
+    prefix = f"{example.system}:" if has_prefix else ""
+    dialogue = "" if row.unit is None else prefix + row.unit
+    references = texts[1:] if uses_others else texts[:1]
+    name, group = prefix + example.id, example.group
+    return RealReply(example.context, texts[0], references, name, dialogue, group, example.speakers)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.core.signature import signature
-from dialoscope.core.tally import Sums, Tally, Values
+from dialoscope.core.tally import ReplyValues, Sums, Tally
 from dialoscope.models.asset_kinds import asset_names_of
 from dialoscope.models.checkpoints import Trained
 from dialoscope.models.named_models import described, is_kind, obeys
@@ -295,20 +295,20 @@ class GradeMetric(AdditiveMetric[T]):
 
 
 @dataclass(frozen=True)
-class MeanMetric(GradeMetric[Values]):
+class MeanMetric(GradeMetric[ReplyValues]):
     """The common case: the number of each reply is all that is kept of it."""
 
-    tally = Values
+    tally = ReplyValues
 
     @abstractmethod
     def grade(self, batch: Batch) -> Sequence[float] | Floats:
         """A number for each reply, NaN where it is undefined."""
 
-    def measure(self, batch: Batch) -> Values:
+    def measure(self, batch: Batch) -> ReplyValues:
         """The grades."""
-        return Values(np.asarray(self.grade(batch), float))
+        return ReplyValues(np.asarray(self.grade(batch), float))
 
-    def score_each(self, tally: Values) -> Floats:
+    def score_each(self, tally: ReplyValues) -> Floats:
         """The grades."""
         return tally.values
 

@@ -23,11 +23,11 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.core.records import Example, is_blank
 from dialoscope.core.safe_text import printable
-from dialoscope.core.tally import Shared, begins_run, ranges
+from dialoscope.core.tally import SharedWork, begins_run, ranges
 from dialoscope.metrics.shared.frechet import Moments, each_left_out
 from dialoscope.models.protocols import Corpus, Encoder, Pair, Vectors
 from dialoscope.text.batch import Batch
-from dialoscope.text.tokens import hashes
+from dialoscope.text.tokens import hash_texts
 
 HELD = 2**28
 """Bytes of vectors that are held in memory; more than these lie in a file."""
@@ -272,7 +272,7 @@ class TableCloud:
 
 
 @dataclass(frozen=True, eq=False)
-class Points(Shared):
+class Points(SharedWork):
     """The point of each reply, and those of what people said in its place."""
 
     table: PointTable
@@ -288,7 +288,7 @@ class Points(Shared):
     """The key of the point of each reply's context with nothing said after it."""
     crowd: Crowd | None = None
     """What people said elsewhere, where a corpus stands for them."""
-    _made: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    _results: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     """Small things that were asked of the same replies before."""
 
     def __len__(self) -> int:
@@ -425,7 +425,7 @@ def items_of(examples: Sequence[Example]) -> Ints:
     Replies at different turns of one dialogue share most of their contexts, and are no more independent of
     each other than replies to the same one.
     """
-    return hashes([example.context[0] for example in examples])
+    return hash_texts([example.context[0] for example in examples])
 
 
 class _Sample(NamedTuple):
@@ -457,7 +457,7 @@ class _Sample(NamedTuple):
 
 def _keys(pairs: Sequence[Pair]) -> Ints:
     """A number for each pair, the same for equal ones everywhere."""
-    found = hashes([f"{len(first)}:{first}{second}" for first, second in pairs])
+    found = hash_texts([f"{len(first)}:{first}{second}" for first, second in pairs])
     return np.where(found == NONE, 1, found)
 
 

@@ -1,12 +1,12 @@
 """Find assets, and fetch what is not there."""
 
-from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from dialoscope.core.errors import AssetError
+from dialoscope.core.suggestions import did_you_mean
 from dialoscope.models.registry.asset import Asset
 from dialoscope.models.registry.entries import ASSETS, SUITES
 from dialoscope.models.registry.folder import MANIFEST, content_damage, damage, sound, stamps
@@ -94,9 +94,8 @@ def suite(name: str) -> list[str]:
 
 
 def _guess(name: str, known: Iterable[str]) -> str:
-    names: Sequence[str] = list(known)
-    near = get_close_matches(name, names, n=1)
-    return f" Did you mean '{near[0]}'?" if near else f" There are: {', '.join(names)}."
+    names = list(known)
+    return " " + did_you_mean(name, names, f"There are: {', '.join(names)}.")
 
 
 def _found(asset: Asset) -> Path | None:

@@ -14,13 +14,13 @@ from scipy.stats import spearmanr
 
 import dialoscope as ds
 from dialoscope.analysis.audit.curve import Curve, Point, ranks
-from dialoscope.core.random import chance
+from dialoscope.core.random import seeded_random
 from dialoscope.data.layout import Row
-from dialoscope.data.perturb.perturbations import GENERIC, PERTURBATIONS, exchanges
+from dialoscope.data.perturb.perturbations import GENERIC, PERTURBATIONS, pair_replies
 from dialoscope.data.perturb.perturbed import Perturbed
-from dialoscope.data.perturb.pieces import pieces
-from dialoscope.data.perturb.plan import RATIOS, REAL, Plan
-from dialoscope.data.perturb.real_replies import real_replies
+from dialoscope.data.perturb.pieces import split_reply
+from dialoscope.data.perturb.plan import RATIOS, REAL, PerturbationPlan
+from dialoscope.data.perturb.real_replies import select_real_replies
 from dialoscope.data.problems import ReadLog
 from dialoscope.metrics import Bounds, MeanMetric
 from dialoscope.runs.provenance import Provenance
@@ -56,7 +56,7 @@ def examples(texts, *, references=(), system="people", context="What?", per_grou
 
 
 def perturbed(texts, **settings):
-    return Perturbed.of(ds.Replies.of(examples(texts)), Plan(**settings))
+    return Perturbed.of(ds.Replies.of(examples(texts)), PerturbationPlan(**settings))
 
 
 def real_texts(made):
@@ -76,19 +76,19 @@ def rows(*given):
 def test_what_is_perturbed_stays_perturbed_in_the_same_way(name, texts, low, high):
     low, high = sorted((low, high))
     made = perturbed(texts)
-    few, many = made.chosen(name, low), made.chosen(name, high)
+    few, many = made.select(name, low), made.select(name, high)
     assert many[: len(few)] == few
     for place in few:
-        assert made.texts(name, low)[place] == made.texts(name, high)[place]
+        assert made.system_texts(name, low)[place] == made.system_texts(name, high)[place]
     for place in set(range(len(texts))) - set(many):
-        assert made.texts(name, high)[place] == real_texts(made)[place]
+        assert made.system_texts(name, high)[place] == real_texts(made)[place]
 
 
 @pytest.mark.parametrize("name", PERTURBATIONS)
 @given(texts=st.lists(TEXTS, min_size=2, max_size=40), ratio=RATIO)
 @settings(max_examples=30, deadline=None)
 def test_as_many_are_perturbed_as_the_ratio_says(name, texts, ratio):
-    chosen = perturbed(texts).chosen(name, ratio)
+    chosen = perturbed(texts).select(name, ratio)
     wanted = round(ratio * len(texts))
     assert len(set(chosen)) == len(chosen)
     assert wanted - len(chosen) in ((0, 1, 2) if name == "swap" and ratio < 1 else (0,))
@@ -99,11 +99,11 @@ def test_as_many_are_perturbed_as_the_ratio_says(name, texts, ratio):
 def test_neither_the_order_of_the_data_nor_what_else_is_asked_for_shows(texts, seed, data):
     given = examples(texts)
     shuffled = data.draw(st.permutations(given))
-    made = Perturbed.of(ds.Replies.of(given), Plan(seed=seed))
-    assert list(Perturbed.of(ds.Replies.of(shuffled), Plan(seed=seed))) == list(made)
+    made = Perturbed.of(ds.Replies.of(given), PerturbationPlan(seed=seed))
+    assert list(Perturbed.of(ds.Replies.of(shuffled), PerturbationPlan(seed=seed))) == list(made)
     for name in PERTURBATIONS:
-        alone = Perturbed.of(ds.Replies.of(given), Plan((name,), (0.3, 0.6), seed))
-        assert alone.texts(name, 0.6) == made.texts(name, 0.6)
+        alone = Perturbed.of(ds.Replies.of(given), PerturbationPlan((name,), (0.3, 0.6), seed))
+        assert alone.system_texts(name, 0.6) == made.system_texts(name, 0.6)
 
 
 def test_the_seed_decides():
@@ -115,7 +115,7 @@ def test_the_seed_decides():
 
 def test_chance_is_the_same_in_every_version():
     """A run can be verified years later, so none of these may ever change."""
-    assert perturbed(TEA[:3]).made == {
+    assert perturbed(TEA[:3]).texts == {
         "noise": [
             "My I would love old a cup of I tea now",
             "train The train leaves sister at noon tomorrow",
@@ -134,7 +134,9 @@ def test_chance_is_the_same_in_every_version():
 @given(texts=st.lists(TEXTS, min_size=2, max_size=12), ratio=RATIO)
 @settings(max_examples=30, deadline=None)
 def test_nothing_is_perturbed_at_ratio_zero_and_nothing_but_replies_ever(texts, ratio):
-    made = Perturbed.of(ds.Replies.of(examples(texts, references=("another",))), Plan(ratios=(0, 0.5, 1)))
+    made = Perturbed.of(
+        ds.Replies.of(examples(texts, references=("another",))), PerturbationPlan(ratios=(0, 0.5, 1))
+    )
     by_system = {}
     for example in made:
         by_system.setdefault(example.system, []).append(example)
@@ -154,18 +156,22 @@ def test_nothing_is_perturbed_at_ratio_zero_and_nothing_but_replies_ever(texts, 
 @settings(max_examples=60, deadline=None)
 def test_swap_says_the_same_things_in_other_places(texts, ratio):
     made = perturbed(texts)
-    swapped = made.texts("swap", ratio)
+    swapped = made.system_texts("swap", ratio)
     assert Counter(swapped) == Counter(texts)
     assert sorted(place for cycle in made.cycles for place in cycle) == list(range(len(texts)))
     assert {len(cycle) for cycle in made.cycles} <= {2, 3}
-    same = sum(now == was for now, was in zip(made.made["swap"], real_texts(made), strict=True))
+    same = sum(now == was for now, was in zip(made.texts["swap"], real_texts(made), strict=True))
     most = max(Counter(texts).values())
     # As many as must: of a text that more than half of the replies have, some meet themselves.
     assert same == max(0, 2 * most - len(texts))
 
 
 def test_any_two_replies_may_change_places():
-    found = {tuple(sorted(pair)) for seed in range(60) for pair in exchanges("abcd", chance(seed, "order"))}
+    found = {
+        tuple(sorted(pair))
+        for seed in range(60)
+        for pair in pair_replies("abcd", seeded_random(seed, "order"))
+    }
     assert found == {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
 
 
@@ -173,11 +179,11 @@ def test_any_two_replies_may_change_places():
 @settings(max_examples=60, deadline=None)
 def test_noise_puts_in_words_of_the_data_and_takes_none_away(texts, seed):
     made = perturbed(texts, seed=seed)
-    known = {word for text in texts for word in pieces(text).words}
-    for before, after in zip(real_texts(made), made.made["noise"], strict=True):
-        old, new = pieces(before).words, pieces(after).words
+    known = {word for text in texts for word in split_reply(text).words}
+    for before, after in zip(real_texts(made), made.texts["noise"], strict=True):
+        old, new = split_reply(before).words, split_reply(after).words
         if not known or (
-            not old and not any(pieces(text).words for text in texts if pieces(text).joint == " ")
+            not old and not any(split_reply(text).words for text in texts if split_reply(text).joint == " ")
         ):
             assert after == before
             continue
@@ -191,24 +197,24 @@ def test_noise_puts_in_words_of_the_data_and_takes_none_away(texts, seed):
 @settings(max_examples=60, deadline=None)
 def test_shuffle_changes_the_order_wherever_there_is_another(texts, seed):
     made = perturbed(texts, seed=seed)
-    for before, after in zip(real_texts(made), made.made["shuffle"], strict=True):
-        assert Counter(pieces(after).words) == Counter(pieces(before).words)
-        assert (after != before) == (len(set(pieces(before).words)) > 1)
+    for before, after in zip(real_texts(made), made.texts["shuffle"], strict=True):
+        assert Counter(split_reply(after).words) == Counter(split_reply(before).words)
+        assert (after != before) == (len(set(split_reply(before).words)) > 1)
 
 
 def test_generic_replies_are_ours_and_never_the_reply_itself():
     made = perturbed([*GENERIC, *TEA])
-    for before, after in zip(real_texts(made), made.made["generic"], strict=True):
+    for before, after in zip(real_texts(made), made.texts["generic"], strict=True):
         assert after in GENERIC
         assert after != before
 
 
 def test_words_stand_between_spaces_and_characters_where_there_are_none():
-    assert pieces(" I'm  here,\nnow ").words == ("I'm", "here,", "now")
-    assert pieces("你好 世界").words == ("你", "好", "世", "界")
-    assert pieces("สวัสดี").words == ("ส", "วั", "ส", "ดี")
-    assert pieces("我 like café au lait").words == ("我", "like", "café", "au", "lait")
-    (shuffled,) = {text for text in perturbed(["你好", "ok"]).made["shuffle"] if text != "ok"}
+    assert split_reply(" I'm  here,\nnow ").words == ("I'm", "here,", "now")
+    assert split_reply("你好 世界").words == ("你", "好", "世", "界")
+    assert split_reply("สวัสดี").words == ("ส", "วั", "ส", "ดี")
+    assert split_reply("我 like café au lait").words == ("我", "like", "café", "au", "lait")
+    (shuffled,) = {text for text in perturbed(["你好", "ok"]).texts["shuffle"] if text != "ok"}
     assert shuffled == "好你"
 
 
@@ -216,50 +222,50 @@ def test_words_stand_between_spaces_and_characters_where_there_are_none():
 
 
 def test_the_first_reference_is_real_and_the_others_are_what_it_is_compared_with():
-    found = real_replies(rows(*examples(["b", "a"], references=("x", "y"))))
+    found = select_real_replies(rows(*examples(["b", "a"], references=("x", "y"))))
     assert [(reply.text, reply.references) for reply in found.replies] == [
         ("b", ("x", "y")),
         ("a", ("x", "y")),
     ]
-    assert found.told == "the first reference of each context, compared with the other references"
+    assert found.description == "the first reference of each context, compared with the other references"
 
 
 @pytest.mark.parametrize("against", [None, "itself"])
 def test_a_single_reference_is_compared_with_itself(against):
     given = [*examples(["b", "a"], references=("x",)), ds.Example("z", "people", "", ("Hm?",), ("c",))]
-    found = real_replies(rows(*given[not against :]), against)
+    found = select_real_replies(rows(*given[not against :]), against)
     assert all(reply.references == (reply.text,) for reply in found.replies)
-    assert found.told == "the first reference of each context, compared with themselves unperturbed"
+    assert found.description == "the first reference of each context, compared with themselves unperturbed"
 
 
 def test_without_references_the_responses_are_real():
     given = [ds.Example(str(i), "people", text, ("Hm?",)) for i, text in enumerate("ab")]
-    found = real_replies(rows(*given))
+    found = select_real_replies(rows(*given))
     assert [(reply.text, reply.references) for reply in found.replies] == [("a", ("a",)), ("b", ("b",))]
-    assert found.told == "the responses of the data, compared with themselves unperturbed"
+    assert found.description == "the responses of the data, compared with themselves unperturbed"
 
 
 def test_a_context_that_several_systems_answer_counts_once():
     given = [one for system in ("bot-a", "bot-b") for one in examples(["x", "y", "x"], system=system)]
-    assert [reply.text for reply in real_replies(rows(*given)).replies] == ["x", "y", "x"]
+    assert [reply.text for reply in select_real_replies(rows(*given)).replies] == ["x", "y", "x"]
     renamed = [
         ds.Example(f"{one.system}{one.id}", one.system, "", one.context, one.references) for one in given
     ]
-    assert len(real_replies(rows(*renamed)).replies) == 3
+    assert len(select_real_replies(rows(*renamed)).replies) == 3
     without_context = [ds.Example(one.id, one.system, "", (), one.references) for one in given]
-    assert len(real_replies(rows(*without_context)).replies) == 3
+    assert len(select_real_replies(rows(*without_context)).replies) == 3
 
 
 def test_one_system_may_answer_the_same_twice():
     given = [ds.Example(str(i), "people", text, ("Hi!",)) for i, text in enumerate(["Hello.", "Hi.", "Hi."])]
-    assert len(real_replies(rows(*given)).replies) == 3
+    assert len(select_real_replies(rows(*given)).replies) == 3
 
 
 def test_ids_are_told_apart_where_two_files_have_the_same():
     given = [ds.Example("1", name, name, (f"Hi {name}",)) for name in ("left", "right")]
-    assert [reply.id for reply in real_replies(rows(*given)).replies] == ["left:1", "right:1"]
+    assert [reply.id for reply in select_real_replies(rows(*given)).replies] == ["left:1", "right:1"]
     turns = [Row(replace(one, dialogue="d")) for one in given]
-    assert [reply.dialogue for reply in real_replies(turns).replies] == ["left:d", "right:d"]
+    assert [reply.dialogue for reply in select_real_replies(turns).replies] == ["left:d", "right:d"]
 
 
 # ── curves ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -491,10 +497,10 @@ def test_a_saved_audit_is_an_ordinary_run(tmp_path):
         ({"perturbations": []}, "Name at least one perturbation: noise, swap, shuffle, generic."),
         (
             {"ratios": [0, 2]},
-            "The ratios are 0, 2; give two or more that rise and lie between 0 and 1, such as",
+            "The ratios are 0, 2; give two or more in increasing order between 0 and 1, such as",
         ),
         ({"ratios": [-0.1, 1]}, "The ratios are -0.1, 1; give two or more"),
-        ({"ratios": [0, 0.5, 0.5]}, "The ratios are 0, 0.5, 0.5; give two or more that rise"),
+        ({"ratios": [0, 0.5, 0.5]}, "The ratios are 0, 0.5, 0.5; give two or more in increasing order"),
         ({"ratios": [0, math.nan]}, "The ratios are 0, nan; give two or more"),
         ({"ratios": [1]}, "The ratios are 1; give two or more"),
         ({"ratios": []}, "The ratios are none; give two or more"),

@@ -73,7 +73,7 @@ def test_replies_equal_to_a_reference_are_noticed():
 
 def test_ratings_off_a_declared_scale_are_noticed():
     (warning,) = warned(rated(1, 5, 0, None, 6), scales={"tone": (1, 5)})
-    assert warning.startswith("2 ratings of 'tone' lie outside its scale 1–5: 0, 6 (first for '2')")
+    assert warning.startswith("2 ratings of 'tone' are outside its scale 1–5: 0, 6 (first for '2')")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_ratings_off_a_declared_scale_are_noticed():
 def test_a_typo_is_noticed_on_a_scale_that_is_guessed(values, scale):
     assert warned(rated(*values)) == []
     (warning,) = warned(rated(*values, 155))
-    assert f"1 rating of 'tone' lies outside its scale {scale}: 155" in warning
+    assert f"1 rating of 'tone' is outside its scale {scale}: 155" in warning
 
 
 def test_values_on_no_usual_scale_are_left_alone():
@@ -110,7 +110,7 @@ def test_ignored_columns_are_told_with_what_they_may_have_meant():
     log.ignore("", 2)
     assert warned([], log) == [
         "Column 'refrences' was ignored in 3 rows (did you mean 'references'?); rename it, or use --map.",
-        "Columns nobody reads were ignored in up to 2 rows: gold, (unnamed).",
+        "Columns that are not read were ignored in up to 2 rows: gold, (unnamed).",
     ]
 
 
@@ -128,7 +128,7 @@ def test_a_file_can_be_looked_over_in_one_call(write):
     path = write("a.jsonl", {"response": "x", "respons": "y", "ratings": {"tone": 9}})
     consumed = []
     scale, column = lint(read(path), scales={"tone": (1, 5)}, progress=consumed.append)
-    assert scale.startswith("1 rating of 'tone' lies outside its scale 1–5: 9 (first for '1'); correct them")
+    assert scale.startswith("1 rating of 'tone' is outside its scale 1–5: 9 (first for '1'); correct them")
     assert column == (
         "Column 'respons' was ignored in 1 row (did you mean 'response'?); rename it, or use --map."
     )
@@ -140,6 +140,6 @@ def test_a_slip_of_the_pen_is_seen_among_few_ratings(tmp_path):
     examples = [Example(str(i), "s", "hi") for i in range(6)]
     ratings = [Rating(str(i), "s", "coherence", "1", float(value)) for i, value in enumerate(values)]
     (warning,) = lint(Replies.of(examples, ratings))
-    assert "1 rating of 'coherence' lies outside its scale 1–5: 55 (first for '3')" in warning
+    assert "1 rating of 'coherence' is outside its scale 1–5: 55 (first for '3')" in warning
     honest = [Rating(str(i), "s", "coherence", "1", value) for i, value in enumerate([1.0, 1, 1, 1, 5, 1])]
     assert lint(Replies.of(examples, honest)) == []

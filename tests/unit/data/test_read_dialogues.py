@@ -73,9 +73,9 @@ def test_a_row_with_a_reply_of_its_own_is_no_dialogue(write, examples):
         ),
         ({"turns": ["hi"]}, {}, "nobody called 'B' speaks in this dialogue"),
         ({"turns": []}, {}, "`turns` is empty"),
-        ({"turns": "hi"}, {}, "`turns` is text where a list is due"),
-        ({"turns": [None]}, {}, "turn 1 is null where text is due"),
-        ({"turns": [{"text": "hi"}]}, {}, "the speaker of turn 1 is null where text is due"),
+        ({"turns": "hi"}, {}, "`turns` is text where a list is expected"),
+        ({"turns": [None]}, {}, "turn 1 is null where text is expected"),
+        ({"turns": [{"text": "hi"}]}, {}, "the speaker of turn 1 is null where text is expected"),
         ({"turns": [{"speaker": "a"}]}, {}, "turn 1 is an object without `text` or `content`"),
         (
             {"turns": TURNS, "ratings": {"tone": 1}},

@@ -4,7 +4,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core.records import Example, Rating
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.layout import Row
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import Replies, read
@@ -81,12 +81,12 @@ def test_items_may_have_groups(write, rows):
         ({**GROUP, "responses": ["yes"]}, "1 response to 2 queries; a group has one to each"),
         ({**GROUP, "responses": None}, "0 responses to 2 queries"),
         ({**GROUP, "queries": [], "responses": []}, "0 responses to 0 queries"),
-        ({**GROUP, "queries": ["a", 3]}, "item 2 of `queries` is a number where text is due"),
-        ({**GROUP, "responses": [None, "a"]}, "item 1 of `responses` is null where text is due"),
+        ({**GROUP, "queries": ["a", 3]}, "item 2 of `queries` is a number where text is expected"),
+        ({**GROUP, "responses": [None, "a"]}, "item 1 of `responses` is null where text is expected"),
         ({**GROUP, "context": ["a"]}, "`context` is for a single reply, not for a group; give each reply"),
         ({**GROUP, "references": ["a"]}, "`references` is for a single reply, not for a group"),
         ({"turns": ["a", "b"], "group": "g"}, "`group` is for a single reply, not for a whole dialogue"),
-        ({"response": "a", "group": ["g"]}, "`group` is a list where text is due"),
+        ({"response": "a", "group": ["g"]}, "`group` is a list where text is expected"),
         ({"responses": ["a"]}, "no column `response` among responses"),
     ],
 )
@@ -113,14 +113,14 @@ def test_examples_in_memory_keep_their_group_and_it_is_checked():
     example = Example("1", "a", "x", group="g")
     assert list(Replies.of([example]).rows(ReadLog())) == [Row(example)]
     assert Row(example).unit == "g"
-    with pytest.raises(ds.DataError, match="`group` is null where text is due"):
+    with pytest.raises(ds.DataError, match="`group` is null where text is expected"):
         Replies.of([Example("1", "a", "x", group=None)])
 
 
 def test_the_group_is_hashed_and_without_one_nothing_has_changed():
     plain = Example("1", "a", "x", ("y",))
-    assert canonical(plain) == b"1 1 1 1 1:1axy"
-    assert canonical(Example("1", "a", "x", ("y",), group="g1")) == b"g2:g11 1 1 1 1:1axy"
+    assert canonical_bytes(plain) == b"1 1 1 1 1:1axy"
+    assert canonical_bytes(Example("1", "a", "x", ("y",), group="g1")) == b"g2:g11 1 1 1 1:1axy"
 
 
 def replies(systems=("a", "b"), groups=6, size=4):

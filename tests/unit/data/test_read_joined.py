@@ -80,7 +80,7 @@ def test_a_different_number_of_lines_names_both_counts(write, complaint, items, 
     [
         ([{"id": "q1", "response": "x"}], "no reply by 'bot' to item 'q2'; add one"),
         ([{"id": "q9", "response": "x"}], "a reply to 'q9', which is the id of no item"),
-        ([{"id": "q1", "response": None}], "`response` is null where text is due"),
+        ([{"id": "q1", "response": None}], "`response` is null where text is expected"),
         (["oops"], "not valid JSON"),
         (
             [{"id": "q1", "response": "x"}, {"id": "q1", "response": "y"}],

@@ -8,7 +8,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.core.errors import DataError
 from dialoscope.core.records import Example, Rating
-from dialoscope.data.canonical import canonical
+from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.layout import Row
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import Replies
@@ -31,7 +31,7 @@ def test_examples_come_out_as_they_went_in_with_their_ratings():
             [Example("1", "a", "x"), Example("1", "a", "y")],
             "examples:2: a second reply with id '1' and system 'a', after examples:1",
         ),
-        ([Example("1", "a", None)], "examples:1: `response` is null where text is due"),
+        ([Example("1", "a", None)], "examples:1: `response` is null where text is expected"),
         ([Example("", "a", "x")], "examples:1: `id` is empty"),
         (
             [Example("1", "a", "x", ("\ud800",))],
@@ -53,7 +53,8 @@ def test_ratings_of_nothing_are_refused():
 def test_the_bytes_of_an_example_never_change():
     """They are hashed into saved results: a change here orphans those."""
     assert (
-        canonical(Example("1", "a", "né", ("hi", "you"), ("hey",))) == "2 1 1 2 2 3 3:1anéhiyouhey".encode()
+        canonical_bytes(Example("1", "a", "né", ("hi", "you"), ("hey",)))
+        == "2 1 1 2 2 3 3:1anéhiyouhey".encode()
     )
 
 
@@ -66,7 +67,7 @@ def test_different_examples_have_different_bytes():
         Example("1", "a", "x", ("y", "")),
         Example("1", "a", "\ud800"),
     ]
-    assert len(set(map(canonical, alike))) == len(alike)
+    assert len(set(map(canonical_bytes, alike))) == len(alike)
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,9 @@ def test_a_column_for_each_metric(file):
     ("rows", "complaint"),
     [
         pytest.param([{"id": "a", "m": 1}] * 2, "a second score of 'm' of reply 'a', after ", id="twice"),
-        pytest.param([{"id": "a", "m": "x"}], "the score of 'm' is 'x' where a number is due", id="word"),
+        pytest.param(
+            [{"id": "a", "m": "x"}], "the score of 'm' is 'x' where a number is expected", id="word"
+        ),
         pytest.param([{"id": "a", "response": "x"}], "no score among id, response", id="none"),
         pytest.param([{"m": 1}], "no column `id` among m", id="no id"),
     ],

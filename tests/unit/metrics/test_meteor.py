@@ -23,9 +23,9 @@ from dialoscope.text.alignment import (
     STEM,
     SYNONYM,
     Match,
-    beam_alignment,
-    chunks,
-    greedy_alignment,
+    align_greedily,
+    align_with_beam,
+    count_chunks,
 )
 from dialoscope.text.batch import Batch
 from dialoscope.text.meteor_words import FUNCTION_WORDS, meteor_words
@@ -116,52 +116,52 @@ def matched(*pairs: tuple[int, int, int]) -> list[Match]:
 
 def test_the_greedy_alignment_takes_the_last_first():
     stems = {word: word.removesuffix("s") for word in ("a", "b", "bs", "c", "d")}
-    found = greedy_alignment(["a", "b", "a"], ["a", "a", "a", "bs"], stems, {})
+    found = align_greedily(["a", "b", "a"], ["a", "a", "a", "bs"], stems, {})
     assert found == matched((0, 1, EXACT), (2, 2, EXACT), (1, 3, STEM))
-    assert greedy_alignment(["c", "c"], ["d", "a", "d"], stems, {"c": ["d", "b"]}) == matched(
+    assert align_greedily(["c", "c"], ["d", "a", "d"], stems, {"c": ["d", "b"]}) == matched(
         (0, 0, SYNONYM), (1, 2, SYNONYM)
     )
-    assert greedy_alignment(["c", "c", "c"], ["d"], stems, {"c": ["d"]}) == matched((2, 0, SYNONYM))
-    assert greedy_alignment([], ["a"], stems, {}) == []
+    assert align_greedily(["c", "c", "c"], ["d"], stems, {"c": ["d"]}) == matched((2, 0, SYNONYM))
+    assert align_greedily([], ["a"], stems, {}) == []
 
 
 def test_chunks_are_runs_in_both_texts():
-    assert chunks([]) == 0
-    assert chunks(matched((0, 0, EXACT), (1, 1, EXACT), (2, 3, EXACT))) == 2
-    assert chunks(matched((1, 0, EXACT), (0, 1, EXACT))) == 2
-    assert chunks([Match(0, 2, 0, 1, EXACT), Match(2, 1, 1, 3, EXACT)]) == 1
+    assert count_chunks([]) == 0
+    assert count_chunks(matched((0, 0, EXACT), (1, 1, EXACT), (2, 3, EXACT))) == 2
+    assert count_chunks(matched((1, 0, EXACT), (0, 1, EXACT))) == 2
+    assert count_chunks([Match(0, 2, 0, 1, EXACT), Match(2, 1, 1, 3, EXACT)]) == 1
 
 
 def test_matches_that_compete_with_none_need_no_search():
     candidates = {2: matched((0, 2, STEM)), 0: matched((1, 0, EXACT))}
-    assert beam_alignment(candidates, 3, 1) == [candidates[0][0], candidates[2][0]]
-    assert beam_alignment({}, 5, 40) == []
+    assert align_with_beam(candidates, 3, 1) == [candidates[0][0], candidates[2][0]]
+    assert align_with_beam({}, 5, 40) == []
 
 
 def test_the_beam_prefers_words_to_chunks_and_chunks_to_distance():
     repeated = {0: matched((0, 0, EXACT), (2, 0, EXACT)), 1: matched((3, 1, EXACT))}
-    assert beam_alignment(repeated, 2, 40) == matched((2, 0, EXACT), (3, 1, EXACT))
+    assert align_with_beam(repeated, 2, 40) == matched((2, 0, EXACT), (3, 1, EXACT))
     swapped = {0: matched((0, 0, EXACT), (1, 0, EXACT)), 1: matched((0, 1, EXACT), (1, 1, EXACT))}
-    assert beam_alignment(swapped, 2, 40) == matched((0, 0, EXACT), (1, 1, EXACT))
+    assert align_with_beam(swapped, 2, 40) == matched((0, 0, EXACT), (1, 1, EXACT))
 
 
 def test_words_that_do_not_match_exactly_are_taken_only_where_they_make_no_chunk_more():
     """A quirk of METEOR 1.5: they count nothing in the search, unless nothing competes with them."""
     twice = {0: matched((0, 0, STEM), (0, 0, SYNONYM))}
-    assert beam_alignment(twice, 1, 40) == []
-    assert beam_alignment({0: matched((0, 0, STEM))}, 1, 40) == matched((0, 0, STEM))
+    assert align_with_beam(twice, 1, 40) == []
+    assert align_with_beam({0: matched((0, 0, STEM))}, 1, 40) == matched((0, 0, STEM))
     between = {
         0: matched((0, 0, EXACT)),
         1: matched((1, 1, STEM), (1, 1, SYNONYM)),
         2: matched((2, 2, EXACT)),
     }
-    assert beam_alignment(between, 3, 40) == matched((0, 0, EXACT), (1, 1, STEM), (2, 2, EXACT))
+    assert align_with_beam(between, 3, 40) == matched((0, 0, EXACT), (1, 1, STEM), (2, 2, EXACT))
 
 
 def test_a_narrow_beam_may_miss_the_best():
     repeated = {0: matched((0, 0, EXACT), (2, 0, EXACT)), 1: matched((3, 1, EXACT))}
-    assert beam_alignment(repeated, 2, 1) == matched((0, 0, EXACT), (3, 1, EXACT))
-    assert beam_alignment(repeated, 2, 2) == matched((2, 0, EXACT), (3, 1, EXACT))
+    assert align_with_beam(repeated, 2, 1) == matched((0, 0, EXACT), (3, 1, EXACT))
+    assert align_with_beam(repeated, 2, 2) == matched((2, 0, EXACT), (3, 1, EXACT))
 
 
 def plain_beam_alignment(candidates, length, beam):
@@ -254,7 +254,7 @@ def test_what_the_beam_would_drop_need_not_be_followed(rng):
         if found:
             candidates[place] = found
     expected = plain_beam_alignment(candidates, len(reference), beam)
-    assert beam_alignment(candidates, len(reference), beam) == expected
+    assert align_with_beam(candidates, len(reference), beam) == expected
 
 
 def bound_pairs(monkeypatch, most):
@@ -267,11 +267,11 @@ def test_more_words_to_choose_among_leave_room_for_fewer_pairs(monkeypatch):
     candidates = {place: matched((place // 2, place, EXACT)) for place in range(8)}
     bound_pairs(monkeypatch, 8)
     monkeypatch.setattr(alignment, "FEW_WORDS", 4)
-    assert beam_alignment(candidates, 8, 40) is not None
+    assert align_with_beam(candidates, 8, 40) is not None
     monkeypatch.setattr(alignment, "FEW_WORDS", 3)
-    assert beam_alignment(candidates, 8, 40) is None
+    assert align_with_beam(candidates, 8, 40) is None
     certain = {place: matched((place, place, EXACT)) for place in range(20)}
-    assert beam_alignment(certain, 20, 40) is not None, "nothing is to be chosen"
+    assert align_with_beam(certain, 20, 40) is not None, "nothing is to be chosen"
 
 
 def score(reply: str, *references: str, **settings) -> float:

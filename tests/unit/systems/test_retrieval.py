@@ -7,7 +7,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core.errors import BackendError
-from dialoscope.text.nearest import Nearest, ranked, words
+from dialoscope.text.nearest import TfidfIndex, rank_nearest, split_words
 
 PAIRS = [
     ("where is the station", "round the corner"),
@@ -107,7 +107,7 @@ def test_nearness_is_the_cosine_of_tf_idf():
         counts = {word: text.split().count(word) for word in "abcde"}
         return np.array([rarity[word] * (1 + np.log(n)) if n else 0 for word, n in counts.items()])
 
-    index = Nearest(texts)
+    index = TfidfIndex(texts)
     for asked in ("a b", "d d e", "c b b b", "a z"):
         mine = vector(asked)
         wanted = [
@@ -119,15 +119,15 @@ def test_nearness_is_the_cosine_of_tf_idf():
 
 def test_of_equally_near_ones_the_first_comes_first():
     values = np.array([0.5, 0.0, 0.9, 0.5, 0.5, 0.1])
-    assert [ranked(values, most).tolist() for most in (1, 2, 3, 9)] == [
+    assert [rank_nearest(values, most).tolist() for most in (1, 2, 3, 9)] == [
         [2],
         [2, 0],
         [2, 0, 3],
         [2, 0, 3, 4, 5],
     ]
     for order in itertools.permutations(range(4)):
-        assert ranked(np.array([0.2, 0.2, 0.2, 0.2])[list(order)], 2).tolist() == [0, 1]
-    assert words("Don't — STOP, 42!") == ["don't", "stop", "42"]
+        assert rank_nearest(np.array([0.2, 0.2, 0.2, 0.2])[list(order)], 2).tolist() == [0, 1]
+    assert split_words("Don't — STOP, 42!") == ["don't", "stop", "42"]
 
 
 @pytest.mark.assets

@@ -7,7 +7,7 @@ import pytest
 
 from dialoscope.core.errors import MissingExtra
 from dialoscope.text import inflection
-from dialoscope.text.inflection import capitalised_like, inflected, takes_an
+from dialoscope.text.inflection import inflect, match_case, takes_an
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ from dialoscope.text.inflection import capitalised_like, inflected, takes_an
     ],
 )
 def test_words_take_the_form_of_a_tag(word, tag, form):
-    assert inflected(word, tag) == form
+    assert inflect(word, tag) == form
 
 
 @pytest.mark.parametrize(
     ("word", "tag"), [("beautiful", "JJR"), ("advice", "NNS"), ("masses", "NNS"), ("blorf", "VBD")]
 )
 def test_what_a_dictionary_does_not_list_has_no_form(word, tag):
-    assert inflected(word, tag) == ""
+    assert inflect(word, tag) == ""
 
 
 @pytest.mark.parametrize("word", ["apple", "hour", "honest", "uncle", "Umbrella", "uninteresting", "onion"])
@@ -50,7 +50,7 @@ def test_a_stands_before_everything_else(word):
 
 
 def test_capitals_are_kept():
-    assert [capitalised_like("auto", model) for model in ("car", "Car", "CAR", "C")] == [
+    assert [match_case("auto", model) for model in ("car", "Car", "CAR", "C")] == [
         "auto",
         "Auto",
         "AUTO",
@@ -61,11 +61,11 @@ def test_capitals_are_kept():
 def test_a_missing_package_is_told_with_the_command_that_brings_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "lemminflect", None)
     inflection._dictionary.cache_clear()
-    inflected.cache_clear()
+    inflect.cache_clear()
     with pytest.raises(
         MissingExtra, match=r"Inflection needs lemminflect\. .*pip install 'dialoscope\[tagger\]'"
     ):
-        inflected("buy", "VBD")
+        inflect("buy", "VBD")
 
 
 def test_the_dictionary_is_loaded_only_when_it_is_asked():
