@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import dialoscope as ds
@@ -68,7 +70,7 @@ def test_every_form_of_the_table_can_be_read_by_its_reader(sample, cli):
     assert out.startswith("|  | bleu-4 | words |\n|---|---|---|\n| attentive | **27.1 [")
     assert "- bleu-4: bleu|order:4|" in out
     code, _, err = cli("score", sample, "--csv", "--json")
-    assert (code, err) == (2, "Error: --json and --csv cannot both be had; choose one.\n")
+    assert (code, err) == (2, "Error: --json and --csv exclude each other; choose one.\n")
 
 
 def test_significance_is_tested_on_request(sample, cli):
@@ -317,9 +319,32 @@ def test_metrics_are_listed(cli):
     assert {entry["name"] for entry in json.loads(out)} >= {"bleu", "rouge", "copying"}
 
 
-def test_help_and_version():
-    runner = CliRunner()
-    assert "score" in runner.invoke(app, ["--help"]).output
+def test_help_groups_the_verbs_with_whole_summaries():
+    text = CliRunner().invoke(app, ["--help"]).output
+    headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
+    assert headings == ["Options", "Score and compare", "People", "Systems", "Models and data"]
+    summaries = dict(re.findall(r"^  ([a-z]+) +(.+)$", text.partition("Score and compare:")[2], re.MULTILINE))
+    assert summaries.keys() == get_command(app).commands.keys()
+    assert all(len(summary) <= 60 and summary.endswith((".", "?")) for summary in summaries.values())
+    assert "..." not in "".join(summaries.values())
+
+
+def commands(group, path=()):
+    """Every command, by the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+@pytest.mark.parametrize("path", [path for path in commands(get_command(app)) if path[0] != "train"])
+def test_help_shows_metavars_in_place_of_types(path):
+    text = CliRunner().invoke(app, [*path, "--help"]).output
+    assert not re.findall(r"<\w|x[<>]=|[{}]|\.{4}", text)
+
+
+def test_the_version_is_printed():
     assert dialoscope("--version").stdout == f"dialoscope {ds.__version__}\n"
 
 
