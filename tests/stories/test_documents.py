@@ -16,6 +16,7 @@ from scripts.documents import differences
 from tests.arithmetic import DOUBLE_ERROR, log_probability_error
 from tests.conftest import ROOT
 
+DOCS = ROOT / "docs"
 PAGES = [*(f"docs/metrics/{name}.md" for name in METRICS), "docs/metrics/tokenizers.md"]
 
 _ASSETS = {
@@ -52,7 +53,7 @@ def assets(path: str) -> list[str]:
 
 
 @pytest.mark.processor
-@pytest.mark.parametrize("path", ["README.md", "docs/metrics/README.md", *PAGES])
+@pytest.mark.parametrize("path", ["README.md", "docs/tutorial.md", "docs/metrics/README.md", *PAGES])
 def test_what_a_document_shows_is_what_its_commands_print(path, request):
     text = (ROOT / path).read_text(encoding="utf-8")
     asked = assets(path)
@@ -61,7 +62,7 @@ def test_what_a_document_shows_is_what_its_commands_print(path, request):
     found = documents.renewed(text)
     error = log_probability_error(request.getfixturevalue("smollm2"), LENGTH) if asked else DOUBLE_ERROR
     assert not differences(text, found, error, last=int(bool(asked))), "run: python scripts/documents.py"
-    assert "```\n$ " in text or documents.DEMO in text or documents.TABLE in text
+    assert "```\n$ " in text or documents.TABLE in text
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if metric_class(name).notes is not Metric.notes])
@@ -109,9 +110,40 @@ def test_whatever_shows_a_command_is_renewed():
     assert all(path.exists() for path in documents.pages())
 
 
-def test_the_demo_is_the_command_of_the_readme():
-    assert documents.DEMO in (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert documents.DEMO in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_tutorial_shows_the_demo():
+    demo = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    tutorial = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+    assert f"/{documents.DEMO}\n" in demo
+    assert f"\n$ {documents.DEMO}\n" in tutorial
+    last = demo.splitlines()[-1].removeprefix("\t$(BIN)/")
+    assert f"\n$ {last} | tail -n 1\n" in tutorial
+
+
+SIMPLE = ["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/glossary.md"]
+"""Pages that newcomers read first."""
+
+
+@pytest.mark.parametrize("path", SIMPLE)
+def test_sentences_are_short(path):
+    lengths = documents.sentence_lengths((ROOT / path).read_text(encoding="utf-8"))
+    assert sum(lengths) / len(lengths) < 20
+
+
+def test_the_glossary_has_the_words_that_commands_and_reports_use():
+    """Each word is in a command's help or in what a page shows a command print."""
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"\*\*([^*]+)\*\*", text)
+    assert len(words) == len(set(words)) >= 40
+    shown = "".join(block for page in DOCS.glob("*.md") for block in blocks(f"docs/{page.name}", ""))
+    help_texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "dialoscope/cli").glob("*.py"))
+    assert [word for word in words if word not in shown + help_texts] == []
+    columns = {"difference", "p", "Holm", "effect", "detectable", "verdict", "ceiling", "interval", "trust"}
+    assert columns <= set(words)
+
+
+def test_sentences_are_counted():
+    text = "# Title of words\n\nOne two three. Four `five six` seven?\n\n```\na b c\n```\n\n- [A b](c) d\n"
+    assert documents.sentence_lengths(text) == [3, 3, 3]
 
 
 def test_the_python_in_the_readme_runs(tmp_path):
@@ -158,7 +190,12 @@ def test_cards_name_every_setting_and_the_signature(name):
 
 
 @pytest.mark.parametrize(
-    "path", ["README.md", "CONTRIBUTING.md", *[f"docs/metrics/{name}.md" for name in METRICS]]
+    "path",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        *sorted(str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md")),
+    ],
 )
 def test_links_lead_somewhere(path):
     text = (ROOT / path).read_text(encoding="utf-8")

@@ -24,7 +24,9 @@ def test_one_metric_has_the_size_of_the_lead(run):
 
 def test_rivals_are_named_where_the_best_is_not_sure(run):
     (line,) = last_notes(run, "rated:fluency")
-    assert line.startswith("Best on rated:fluency: generic, 0.053 [-0.035, 0.143] ahead of attentive and not ")
+    assert line.startswith(
+        "Best on rated:fluency: generic, 0.053 [-0.035, 0.143] ahead of attentive and not "
+    )
     assert "not significantly better than attentive (" in line
 
 
