@@ -7,9 +7,12 @@ from dataclasses import fields
 from importlib import import_module
 
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import dialoscope as ds
 from benchmarks.calibration import QUICK_TRIALS, TOPICS
+from dialoscope.cli import app
 from dialoscope.metrics import METRICS, Metric, metric_class
 from scripts import documents, fit_composite
 from scripts.documents import differences
@@ -130,13 +133,15 @@ def test_sentences_are_short(path):
 
 
 def test_the_glossary_has_the_words_that_commands_and_reports_use():
-    """Each word is in a command's help or in what a page shows a command print."""
+    """Each word is in a verb's help, in what a page shows a command print, or in the architecture."""
     text = (DOCS / "glossary.md").read_text(encoding="utf-8")
     words = re.findall(r"\*\*([^*]+)\*\*", text)
     assert len(words) == len(set(words)) >= 40
     shown = "".join(block for page in DOCS.glob("*.md") for block in blocks(f"docs/{page.name}", ""))
-    help_texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "dialoscope/cli").glob("*.py"))
-    assert [word for word in words if word not in shown + help_texts] == []
+    runner, verbs = CliRunner(), get_command(app).commands
+    shown += "".join(runner.invoke(app, [verb, "--help"]).output for verb in verbs)
+    shown += (DOCS / "design/architecture.md").read_text(encoding="utf-8")
+    assert [word for word in words if word not in shown] == []
     columns = {"difference", "p", "Holm", "effect", "detectable", "verdict", "ceiling", "interval", "trust"}
     assert columns <= set(words)
 
@@ -166,15 +171,28 @@ def test_the_dialogue_in_the_data_guide_can_be_read(tmp_path):
     assert [(example.id, example.response) for example in ds.read(path)] == [("d1#2", "Hello.")]
 
 
-def test_the_metric_in_the_guide_works(monkeypatch):
+def test_the_metric_in_the_guide_works(tmp_path, monkeypatch):
+    """Both steps: the file, and the line in the table of names."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (code,) = blocks("CONTRIBUTING.md", "python")
     assert len(code.strip().splitlines()) <= 30
-    made: dict = {"__name__": "questions"}
-    exec(compile(code, "CONTRIBUTING.md", "exec"), made)  # noqa: S102 - our own document
-    result = ds.evaluate(
-        [ds.Example("1", "s", "Really?"), ds.Example("2", "s", "Yes.")], [made["Questions"]()]
-    )
-    assert result.score(made["Questions"](), "s") == 0.5
+    (name, home, class_name) = re.search(r'`"([\w-]+)": "([\w.]+):(\w+)"`', page).groups()
+    module = home.rpartition(".")[2]
+    (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("dialoscope.metrics.METRICS", {**METRICS, name: f"{module}:{class_name}"})
+    replies = [ds.Example(str(turn), "s", text) for turn, text in enumerate(["Really?", "Yes!", "No."])]
+    result = ds.evaluate(replies, [name, f"{name}:mark=!"])
+    assert [result.score(metric, "s") for metric in result.metrics] == pytest.approx([1 / 3, 1 / 3])
+    assert result.metrics[0].signature == "questions|mark:?|v:1"
+    again = ds.evaluate(replies[::-1], [name])
+    assert again.score(again.metrics[0], "s") == result.score(result.metrics[0], "s")
+
+
+def test_what_the_guide_names_is_there():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:dialoscope|docs|tests|scripts)/[\w./-]+)`", page):
+        assert (ROOT / path).exists(), path
 
 
 @pytest.mark.parametrize("name", METRICS)
