@@ -31,7 +31,7 @@ TABLE = "dialoscope metrics --markdown"
 _FIGURE = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 _NOTICE = re.compile(r"^(Fetching \S+(:| \().*|\S+ in the cache is damaged .*)\n?", re.M)
 """Lines that depend on what is in the cache of this machine."""
-_FIGURE_DRAWN = ROOT / "runs" / "readme.svg"
+_FIGURE_DRAWN = ROOT / "runs" / "verdict.svg"
 _FIGURE_SHOWN = ROOT / "docs" / "generic-attentive.svg"
 
 

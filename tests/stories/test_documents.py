@@ -113,13 +113,13 @@ def test_whatever_shows_a_command_is_renewed():
     assert all(path.exists() for path in documents.pages())
 
 
-def test_the_tutorial_shows_the_demo():
+def test_the_tutorial_and_the_readme_show_the_demo():
     demo = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
-    tutorial = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
-    assert f"/{documents.DEMO}\n" in demo
-    assert f"\n$ {documents.DEMO}\n" in tutorial
-    last = demo.splitlines()[-1].removeprefix("\t$(BIN)/")
-    assert f"\n$ {last} | tail -n 1\n" in tutorial
+    commands = re.findall(r"\$\(BIN\)/(dialoscope .*)", demo)
+    assert commands[0] == documents.DEMO
+    assert f"\n$ {documents.DEMO}\n" in (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"\n$ {command} " in readme for command in commands[-2:])
 
 
 SIMPLE = ["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/glossary.md"]
@@ -157,6 +157,15 @@ def test_the_python_in_the_readme_runs(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "attentive" in done.stdout
+
+
+def test_the_figure_in_the_readme_is_of_the_metrics_that_it_scores():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (scored,) = re.findall(r"^\$ dialoscope score .*$", page, re.MULTILINE)
+    labels = re.findall(r">([^<]+)</text>", (DOCS / "generic-attentive.svg").read_text(encoding="utf-8"))
+    for name in re.findall(r"-m (\S+)", scored):
+        assert any(label.startswith(name) for label in labels)
+    assert "generic → attentive" in labels
 
 
 def test_the_row_in_the_readme_can_be_read(tmp_path):
