@@ -11,6 +11,8 @@ demo: .venv/ready
 	$(BIN)/dialoscope score examples/sample.jsonl -m meteor -m bertscore -m fbd
 	echo '{"id": "q", "context": ["My laptop makes a noise like a helicopter. Is that normal?"]}' | $(BIN)/dialoscope augment -
 	$(BIN)/dialoscope score examples/sample.jsonl examples/variants.jsonl --suite holistic
+	$(BIN)/dialoscope score examples/sample.jsonl -m bleu -m bertscore -m coherence -m composite -o runs/verdict --overwrite
+	$(BIN)/dialoscope compare runs/verdict -m composite
 
 test: .venv/ready
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal

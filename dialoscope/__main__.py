@@ -1,7 +1,7 @@
 """The program: `python -m dialoscope`, and the command `dialoscope`.
 
-This module imports next to nothing, so that Ctrl-C is answered with a line while the command line is being
-imported, too, where an exception would be shown as a traceback, or be lost.
+This module imports next to nothing, so that Ctrl-C is answered with one line even while the command line is
+being imported. An exception would be shown as a traceback there, or be lost.
 """
 
 import _signal  # type: ignore[import-not-found] # signal itself, a file, takes long enough for Ctrl-C
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line in a process of its own."""
-    # Ignored as in a script's background.
+    # As in the background of a script.
     ignored = _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler
     if not ignored:
         _signal.signal(_signal.SIGINT, _end_at_once)
@@ -26,15 +26,15 @@ def main() -> None:
             sys.unraisablehook = _repeat_interrupt
             _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         run()
-    except KeyboardInterrupt:  # another one, while the first was being answered
+    except KeyboardInterrupt:  # a second Ctrl-C during the answer to the first
         _end_at_once(_signal.SIGINT, None)
     finally:
-        if not ignored:  # Python is about to end, and an exception in that would be shown as a traceback
+        if not ignored:  # an exception while Python ends would be shown as a traceback
             _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 def _end_at_once(number: int, frame: "FrameType | None") -> None:
-    """End the process while there is nothing yet that would have to be put away."""
+    """End the process while there is nothing to clean up."""
     try:
         if sys.stderr is not None:
             os.write(sys.stderr.fileno(), b"Interrupted.\n")
@@ -43,7 +43,7 @@ def _end_at_once(number: int, frame: "FrameType | None") -> None:
 
 
 def _repeat_interrupt(ignored: "sys.UnraisableHookArgs") -> None:
-    """Send Ctrl-C again where it was lost, since it came in a callback, from which no exception gets out."""
+    """Send Ctrl-C again after it was lost in a callback, from which no exception gets out."""
     if not issubclass(ignored.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(ignored)
         return

@@ -5,13 +5,18 @@
 With --check nothing is written: the differences are printed, and the exit code is 1 if there are any. Run it
 as `make docs-check`.
 
-A block with lines that begin with `$ ` holds commands and their output. In the README the block below
-`make demo` is its output, and docs/metrics/README.md holds the table of metrics between two comments.
+A block with lines that begin with `$ ` holds commands and their output. docs/metrics/README.md holds the
+table of metrics between two comments. A command of the README draws its figure, which is copied to docs.
 tests/stories/test_documents.py fails where a document is out of date.
+
+    python scripts/documents.py --sentences [PAGE ...]
+
+prints the number of sentences of each page and the mean number of their words.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -20,28 +25,38 @@ from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DEMO = "dialoscope score examples/sample.jsonl --suite lexical"
+DEMO = "dialoscope score examples/sample.jsonl --suite lexical -o runs/demo --overwrite"
+"""The first command of the demo, shown in the tutorial; it needs no model."""
 TABLE = "dialoscope metrics --markdown"
 _FIGURE = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 _NOTICE = re.compile(r"^(Fetching \S+(:| \().*|\S+ in the cache is damaged .*)\n?", re.M)
 """Lines that depend on what is in the cache of this machine."""
+_FIGURE_DRAWN = ROOT / "runs" / "verdict.svg"
+_FIGURE_SHOWN = ROOT / "docs" / "generic-attentive.svg"
 
 
 def main() -> None:
     """Rewrite the documents, or compare them with what the commands print."""
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="compare and write nothing")
-    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="all of them if none is named")
-    chosen = parser.parse_args()
-    for path in chosen.pages:
+    parser.add_argument("--sentences", action="store_true", help="measure the sentences, run nothing")
+    parser.add_argument("pages", nargs="*", type=Path, metavar="PAGE", help="all pages by default")
+    arguments = parser.parse_args()
+    for path in arguments.pages:
         if not path.is_file():
             parser.error(f"there is no page {path}")
     stale = False
-    for path in chosen.pages or pages():
+    for path in arguments.pages or pages():
         text = path.read_text(encoding="utf-8")
+        if arguments.sentences:
+            lengths = sentence_lengths(text)
+            print(f"{path}: {len(lengths)} sentences, {sum(lengths) / max(1, len(lengths)):.1f} words each")
+            continue
         new = renewed(text)
-        if not chosen.check:
+        if not arguments.check:
             path.write_text(new, encoding="utf-8")
+            if path.resolve() == ROOT / "README.md":
+                shutil.copy(_FIGURE_DRAWN, _FIGURE_SHOWN)
         elif differences(text, new):
             stale = True
             lines = unified_diff(text.splitlines(), new.splitlines(), str(path), "its commands", lineterm="")
@@ -62,15 +77,23 @@ def renewed(text: str) -> str:
     text = re.sub(
         r"^```\n(\$ .*?)^```$", lambda block: f"```\n{_session(block[1])}```", text, flags=re.M | re.S
     )
-    text = re.sub(
-        rf"(\(`{DEMO}`\):\n\n```\n).*?(\n```)", lambda m: f"{m[1]}{output(DEMO)}{m[2]}", text, flags=re.S
-    )
     return re.sub(
         rf"(<!-- table: {TABLE} -->\n).*?(\n<!-- end of table -->)",
         lambda m: f"{m[1]}{output(TABLE)}{m[2]}",
         text,
         flags=re.S,
     )
+
+
+def sentence_lengths(text: str) -> list[int]:
+    """The number of words of each sentence of a page; code, tables and headings have none."""
+    text = re.sub(r"^```.*?^```$|<!--.*?-->", "", text, flags=re.M | re.S)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "code", text))
+    prose = re.sub(r"^(#.*|\|.*|( {4}|\t).*)$", "", text, flags=re.M)
+    blocks = re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", prose, flags=re.M)
+    sentences = [part for block in blocks for part in re.split(r"(?<=[.?!])[\"”*)]*\s+", block)]
+    counts = (len(re.findall(r"\w[\w'’.,/-]*", sentence)) for sentence in sentences)
+    return [count for count in counts if count > 2]
 
 
 def differences(text: str, other: str, error: float = 2e-4, last: int = 1) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from dialoscope.cli.augment import augment
 from dialoscope.cli.compare import compare
 from dialoscope.cli.correlate import correlate
 from dialoscope.cli.doctor import doctor
+from dialoscope.cli.help import Verb, VerbGroup
 from dialoscope.cli.lint import lint
 from dialoscope.cli.metrics import metrics
 from dialoscope.cli.raters import raters
@@ -32,36 +33,31 @@ from dialoscope.core.safe_text import printable
 
 _INTERRUPTED = 128 + signal.SIGINT
 _END_SIGNALS = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None))]
-"""Those after which workers are stopped and work folders removed."""
+"""The signals that stop the workers and remove work folders."""
 _FULL_OR_CLOSED = (errno.EPIPE, errno.ENOSPC, errno.EIO)
 
 app = typer.Typer(
     name="dialoscope",
-    help="How good is a dialogue system, and how far can that number be trusted?",
+    cls=VerbGroup,
+    help="Evaluate dialogue systems, and measure how far to trust the metrics.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (
-    score,
-    show,
-    correlate,
-    raters,
-    agree,
-    compare,
-    trust,
-    verify,
-    respond,
-    audit,
-    augment,
-    lint,
-    metrics,
-    doctor,
-):
-    app.command()(verb)
-app.add_typer(assets, name="assets")
-app.add_typer(train, name="train", help="Train models, which the metrics then use.")
+_VERBS = {
+    "Score and compare": (score, show, compare, agree, audit, verify),
+    "People": (correlate, raters, trust),
+    "Systems": (respond, augment),
+    "Models and data": (metrics, lint, doctor),
+}
+for panel, verbs in _VERBS.items():
+    for verb in verbs:
+        app.command(cls=Verb, rich_help_panel=panel)(verb)
+app.add_typer(assets, name="assets", rich_help_panel="Models and data")
+app.add_typer(
+    train, name="train", help="Train models that metrics then use.", rich_help_panel="Models and data"
+)
 
 
 def _version(wanted: bool) -> None:
@@ -73,10 +69,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Never touch the network; use what is on this machine.")
+        bool, typer.Option("--offline", help="Use no network, only the models and data on this machine.")
     ] = False,
 ) -> None:
     if offline:
@@ -84,19 +80,19 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line; what a user can put right is told without a traceback."""
+    """Run the command line; errors that a user can correct are printed without a traceback."""
     for number in _END_SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:  # not where it is ignored, as after nohup
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal need not know every character
+            stream.reconfigure(errors="backslashreplace")  # not every terminal has every character
     try:
         app()
     except DialoscopeError as error:
         _end(str(error))
     except OSError as error:
-        _end(_told(error))
+        _end(_describe(error))
     except (KeyboardInterrupt, SystemExit) as stop:  # typer makes the second of the first
         if isinstance(stop, SystemExit) and stop.code != _INTERRUPTED:
             raise
@@ -106,14 +102,14 @@ def main() -> None:
 
 
 def _is_explained(error: BaseException | None) -> bool:
-    """Whether an interrupt has a note: what was interrupted has then said what becomes of its work."""
+    """Whether an interrupt has a note, in which the interrupted verb has said what happens to its work."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return bool(getattr(error, "__notes__", ()))
 
 
-def _told(error: OSError) -> str:
-    """What the system refused: a file has a name, a stream that ends or is full has none."""
+def _describe(error: OSError) -> str:
+    """The message for an error of the operating system: files have names, streams have none."""
     reason = error.strerror or str(error) or type(error).__name__
     name = error.filename  # text, bytes, or the number of an open file
     if name is not None:
@@ -121,8 +117,8 @@ def _told(error: OSError) -> str:
     return f"The output cannot be written: {reason}." if error.errno in _FULL_OR_CLOSED else f"{reason}."
 
 
-def _end(complaint: str) -> NoReturn:
+def _end(message: str) -> NoReturn:
     from dialoscope.cli.screen import complain
 
-    complain(complaint)
+    complain(message)
     sys.exit(2)

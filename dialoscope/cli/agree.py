@@ -20,14 +20,19 @@ from dialoscope.cli.options import (
     Whose,
 )
 
-Coefficient = Annotated[str, typer.Option(metavar="pearson|spearman", help="How agreement is measured.")]
-Length = Annotated[
-    str, typer.Option(metavar="METRIC|none", help="What is held constant to see what length explains.")
+Coefficient = Annotated[
+    str, typer.Option(metavar="pearson|spearman", help="Coefficient that measures agreement.")
 ]
-Cut = Annotated[float, typer.Option(min=0, max=2, help="The distance 1 - r up to which clusters are merged.")]
+Length = Annotated[
+    str, typer.Option(metavar="METRIC|none", help="Metric held constant, to see what length explains.")
+]
+Cut = Annotated[
+    float,
+    typer.Option(metavar="DISTANCE", min=0, max=2, help="Largest distance 1 - r at which clusters merge."),
+]
 Aspect = Annotated[
     str | None,
-    typer.Option(help="The rated aspect that advice goes by; overall, or what stands for it, if not named."),
+    typer.Option(metavar="ASPECT", help="Rated aspect behind the advice; overall, or its proxy, by default."),
 ]
 
 
@@ -49,12 +54,12 @@ def agree(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Show which metrics go together, which do so by length alone, and advise which to report."""
+    """Show which metrics agree, and advise which to report."""
     import dialoscope
     from dialoscope.report import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    found = dialoscope.agree(
+    agreement = dialoscope.agree(
         dialoscope.Result.load(run),
         ratings=options.ratings(ratings, map),
         scores=options.scores(scores, map),
@@ -67,6 +72,6 @@ def agree(
         confidence=confidence,
         seed=seed,
     )
-    screen.show(found.printed(form))
-    view = found.plain
+    screen.show(agreement.printed(form))
+    view = agreement.plain
     screen.draw(lambda: figures.clustermap(view.r, view.tree.linkage, view.names, view.support), plot)

@@ -1,10 +1,11 @@
-"""The verb `assets` and what can be done with them."""
+"""The verb `assets` and its own verbs."""
 
 from typing import Annotated
 
 import typer
 
 from dialoscope.cli import screen
+from dialoscope.cli.help import Verb
 from dialoscope.cli.options import AsJson
 from dialoscope.models.registry.entries import ASSETS, SUITES
 
@@ -14,50 +15,50 @@ Suite = Annotated[
     str | None,
     typer.Option(
         metavar="SUITE",
-        help="All of a suite: " + "; ".join(f"{name}, {about}" for name, about in SUITES.items()) + ".",
+        help="Suite of assets: " + "; ".join(f"{name}, {about}" for name, about in SUITES.items()) + ".",
     ),
 ]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names from the list.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Assets, by their names in the list.")]
 
 assets = typer.Typer(invoke_without_command=True, rich_markup_mode=None, add_completion=False)
 
 
 @assets.callback()
 def listing(context: typer.Context, json: AsJson = False) -> None:
-    """List models and data: whether they are here, size, licence; or fetch, verify, remove them."""
+    """List, fetch, check or remove models and data sets."""
     if context.invoked_subcommand is None:
         from dialoscope.models.registry import asset_table
 
         screen.show(asset_table.as_json() if json else asset_table.as_text())
 
 
-@assets.command()
+@assets.command(cls=Verb)
 def fetch(
     names: Names = [],
     suite: Suite = None,
-    all: Annotated[bool, typer.Option("--all", help=f"All there are ({_TOTAL / 1e9:.1f} GB).")] = False,
+    all: Annotated[bool, typer.Option("--all", help=f"Fetch every asset ({_TOTAL / 1e9:.1f} GB).")] = False,
 ) -> None:
     """Fetch assets, so that later runs need no network."""
     from dialoscope.core.errors import AssetError
     from dialoscope.models import registry
 
-    chosen = [*names, *(registry.suite(suite) if suite else []), *(registry.ASSETS if all else [])]
-    if not chosen:
+    wanted = [*names, *(registry.suite(suite) if suite else []), *(registry.ASSETS if all else [])]
+    if not wanted:
         raise AssetError(
             "Nothing to fetch was named. Name assets (`dialoscope assets` lists them), or --suite, or --all."
         )
-    for name, folder in zip(chosen, registry.fetch(chosen), strict=True):
+    for name, folder in zip(wanted, registry.fetch(wanted), strict=True):
         screen.show(f"{name}: {folder}")
 
 
-@assets.command()
+@assets.command(cls=Verb)
 def verify(
     names: Annotated[
         list[str],
-        typer.Argument(metavar="NAME...", help="Names from the list; all that are there if none."),
+        typer.Argument(metavar="NAME...", help="Assets to check; all in the cache by default."),
     ] = [],
 ) -> None:
-    """Hash every file of assets and compare with what they should be."""
+    """Check every file of assets against its hash."""
     from dialoscope.models.registry import asset_table
 
     verdict = asset_table.verdict(names)
@@ -68,7 +69,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@assets.command()
+@assets.command(cls=Verb)
 def remove(names: Names) -> None:
     """Remove assets from the cache."""
     from dialoscope.models import registry
@@ -78,11 +79,11 @@ def remove(names: Names) -> None:
         screen.show(f"{name}: removed" if name in removed else f"{name}: was not in the cache")
 
 
-@assets.command()
+@assets.command(cls=Verb)
 def path(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Asset, by its name in the list.")],
 ) -> None:
-    """Print the folder of an asset, fetching it first where needed."""
+    """Print the folder of an asset, fetching it if needed."""
     from dialoscope.models import registry
 
     screen.show(str(registry.locate(name)))

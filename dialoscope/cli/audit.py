@@ -28,24 +28,29 @@ from dialoscope.core.progress import bar
 Perturbations = Annotated[
     list[str],
     typer.Option(
-        "--perturbation", "-p", help="noise, swap, shuffle or generic; all of them if none is named."
+        "--perturbation",
+        "-p",
+        metavar="noise|swap|shuffle|generic",
+        help="Kind of perturbation; all by default. Repeatable.",
     ),
 ]
 Ratios = Annotated[
     str | None,
     typer.Option(
-        metavar="R,R,...", help="Shares of the replies to perturb; 0,0.2,0.4,0.6,0.8,1 if not named."
+        metavar="SHARE,...", help="Shares of the replies to perturb; 0,0.2,0.4,0.6,0.8,1 by default."
     ),
 ]
 Against = Annotated[
     str | None,
     typer.Option(
         metavar="others|itself",
-        help="What a reply is compared with: its other references (the default where every reply has some), "
-        "or itself unperturbed.",
+        help="Text that a reply is compared with: its other references (the default if every reply has "
+        "some), or itself unperturbed.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="For what is perturbed and how, and for intervals and tests.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Random seed of perturbations, intervals and tests.")
+]
 
 
 def audit(
@@ -74,15 +79,15 @@ def audit(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Make real replies worse, more and more of them, and show which metrics notice."""
+    """Degrade real replies step by step: which metrics notice?"""
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named = options.metrics(metric, suite, licence)
-    chosen: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
+    metrics = options.metrics(metric, suite, licence)
+    choices: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
     source = options.source(
         files,
         replies,
@@ -93,9 +98,9 @@ def audit(
         on_error=on_error,
     )
     with bar("Auditing", source.size()) as progress:
-        found = dialoscope.audit(
+        report = dialoscope.audit(
             source,
-            named,
+            metrics,
             against=against,
             lacking=lacking,
             real=real,
@@ -104,17 +109,17 @@ def audit(
             confidence=confidence,
             draws=draws,
             progress=progress,
-            **{name: value for name, value in chosen.items() if value},
+            **{name: value for name, value in choices.items() if value},
         )
-    screen.warn(found.result.provenance.notices())
-    screen.show(found.printed(form, signatures=signatures))
-    if output is not None:  # last, so that a disk that fails does not take the table with it
-        found.save(output, overwrite=overwrite)
+    screen.warn(report.result.provenance.notices())
+    screen.show(report.printed(form, signatures=signatures))
+    if output is not None:  # last, so that the table is printed even if the disk fails
+        report.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")
 
 
 def _ratios(text: str | None) -> list[float]:
-    """`0,0.5,1` as numbers."""
+    """Parse `0,0.5,1`."""
     try:
         return [float(word) for word in text.split(",")] if text is not None else []
     except ValueError:

@@ -76,7 +76,7 @@ def augment(
     format: Format = None,
     on_error: OnError = "stop",
 ) -> None:
-    """Say queries in other words, to ask a system them all."""
+    """Paraphrase queries, to ask a system each variant."""
     import dialoscope
     from dialoscope.augmentation.augmented import refuse_taken
     from dialoscope.data.contexts import read_contexts

@@ -25,7 +25,8 @@ from dialoscope.core import progress
 Systems = Annotated[
     list[str],
     typer.Argument(
-        metavar="SYSTEM", help="Which to compare, the old one before the new: every pair, of all if none."
+        metavar="SYSTEM...",
+        help="Systems to compare, the old one before the new; every pair of all systems by default.",
     ),
 ]
 With = Annotated[
@@ -33,19 +34,20 @@ With = Annotated[
     typer.Option(
         "--with",
         metavar="RUN",
-        help="A second run: systems of the first are compared with those of the same name in this one.",
+        help="Second run; its systems are compared with those of the same name in RUN.",
     ),
 ]
 Baseline = Annotated[
     str | None,
-    typer.Option(metavar="SYSTEM", help="Compare all others with this one, in place of every pair."),
+    typer.Option(metavar="SYSTEM", help="System to compare all others with, in place of every pair."),
 ]
 Metrics = Annotated[
     list[str],
     typer.Option(
         "--metric",
         "-m",
-        help="Compare by these alone: metrics of the run, rated:ASPECT for what people said.",
+        metavar="METRIC",
+        help="Metric of the run, or rated:ASPECT for people's ratings; all by default. Repeatable.",
     ),
 ]
 Gates = Annotated[
@@ -53,13 +55,13 @@ Gates = Annotated[
     typer.Option(
         "--gate",
         metavar="METRIC>=-MARGIN",
-        help="End with status 1 when the new system is surely worse by more than this: bleu-4>=-0.01, "
-        "bleu-4>=-2%, perplexity<=0.5.",
+        help="Margin; exit with status 1 if the new system is significantly worse by more: bleu-4>=-0.01, "
+        "bleu-4>=-2%, perplexity<=0.5. Repeatable.",
     ),
 ]
 Strict = Annotated[
     bool,
-    typer.Option("--strict", help="End with status 1 unless it is surely not worse by more than this."),
+    typer.Option("--strict", help="Exit with status 1 unless the margin is significantly met."),
 ]
 
 
@@ -83,14 +85,16 @@ def compare(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Test whether one system is really better than another, and stop a release that is worse."""
+    """Test whether one system is better than another.
+
+    With --gate, the exit status stops a release that is worse.
+    """
     import dialoscope
     from dialoscope.report import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    said = options.ratings(ratings, map)
-    with progress.bar("Comparing", None, unit="pairs") as more:
-        found = dialoscope.compare(
+    with progress.bar("Comparing", None, unit="pairs") as advance:
+        comparisons = dialoscope.compare(
             dialoscope.Result.load(run),
             *systems,
             other=other,
@@ -102,11 +106,11 @@ def compare(
             mean=mean,
             draws=draws,
             seed=seed,
-            ratings=said,
-            progress=more,
+            ratings=options.ratings(ratings, map),
+            progress=advance,
         )
-    screen.show(found.printed(form, signatures=signatures))
-    rows = [figures.Row(*bar) for bar in found.bars()]
-    screen.draw(lambda: figures.intervals(rows, found.axis, found.title), plot)
-    if not found.passed:
+    screen.show(comparisons.printed(form, signatures=signatures))
+    rows = [figures.Row(*bar) for bar in comparisons.bars()]
+    screen.draw(lambda: figures.intervals(rows, comparisons.axis, comparisons.title), plot)
+    if not comparisons.passed:
         raise typer.Exit(1)

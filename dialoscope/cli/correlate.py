@@ -23,43 +23,51 @@ from dialoscope.cli.options import (
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.progress import bar
 
-Levels = Annotated[list[str], typer.Option("--level", help="reply or system; both if none is named.")]
+Levels = Annotated[
+    list[str],
+    typer.Option(
+        "--level", metavar="reply|system", help="Level of the correlations; both by default. Repeatable."
+    ),
+]
 Groups = Annotated[
     list[str],
     typer.Option(
         "--group",
-        help="Of replies: overall, or the mean of those within each system or each item (context); all "
-        "three if none is named.",
+        metavar="overall|system|item",
+        help="Replies that are correlated: all together, or within each system or item (context) and then "
+        "averaged; all three by default. Repeatable.",
     ),
 ]
 Coefficients = Annotated[
     list[str],
     typer.Option(
-        "--coefficient", help="pearson, spearman, kendall, cosine or accuracy; all of them if none is named."
+        "--coefficient",
+        metavar="NAME",
+        help="Coefficient: pearson, spearman, kendall, cosine or accuracy; all by default. Repeatable.",
     ),
 ]
 SystemValue = Annotated[
     str,
     typer.Option(
         metavar="own|mean",
-        help="What a metric says of a system: its own value for all replies, or the mean over them.",
+        help="Value of a system: the metric's own for all its replies, or the mean over them.",
     ),
 ]
 Fewest = Annotated[int, typer.Option(min=2, help="How many replies, or systems, a coefficient needs.")]
 Permutations = Annotated[
-    int, typer.Option(min=100, help="Number of permutations of the systems, for tests over systems.")
+    int, typer.Option(metavar="N", min=100, help="Number of permutations, for tests over systems.")
 ]
 Better = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="METRIC METRIC",
-        help="In place of the tables: which of two metrics follows people more closely.",
+        help="Two metrics, to test which correlates better with people, in place of the tables.",
     ),
 ]
 EveryPair = Annotated[
-    bool, typer.Option("--every-pair", help="In place of the tables: the same for every two metrics.")
+    bool, typer.Option("--every-pair", help="Run the test of --better for every two metrics.")
 ]
-Figure = Annotated[str, typer.Option(metavar="scatter|intervals|heatmap", help="What --plot draws.")]
+Figure = Annotated[str, typer.Option(metavar="scatter|intervals|heatmap", help="Kind of figure for --plot.")]
 
 
 def correlate(
@@ -86,20 +94,20 @@ def correlate(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Show how well each metric of a run follows what people said of its replies."""
+    """Correlate each metric of a run with people's ratings."""
     import dialoscope
     from dialoscope.report.figures.correlated import check, correlated
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     check(figure)
     pairs = every_pair or better is not None
-    chosen: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
+    choices: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
     if pairs:
-        _check_pairs(chosen, twice=every_pair and better is not None)
-        # Nothing else need be made for them.
-        chosen = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient or ["spearman"]}
+        _check_pairs(choices, twice=every_pair and better is not None)
+        # Pairs of metrics need no other coefficients.
+        choices = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient or ["spearman"]}
     with bar("Correlating", None, unit="coefficients") as progress:
-        found = dialoscope.correlate(
+        correlations = dialoscope.correlate(
             dialoscope.Result.load(run),
             options.ratings(ratings, map),
             aspect=aspect or None,
@@ -111,18 +119,20 @@ def correlate(
             permutations=permutations,
             seed=seed,
             progress=progress,
-            **{name: named for name, named in chosen.items() if named},
+            **{name: values for name, values in choices.items() if values},
         )
-    pair = better or ()
-    screen.show(found.better(*pair).printed(form) if pairs else found.printed(form, signatures=signatures))
-    screen.draw(lambda: correlated(found, figure), plot)
+    if pairs:
+        screen.show(correlations.better(*(better or ())).printed(form))
+    else:
+        screen.show(correlations.printed(form, signatures=signatures))
+    screen.draw(lambda: correlated(correlations, figure), plot)
 
 
-def _check_pairs(chosen: dict[str, list[str]], *, twice: bool) -> None:
-    """Say what cannot be had where metrics are compared with each other."""
+def _check_pairs(choices: dict[str, list[str]], *, twice: bool) -> None:
+    """Refuse options that a comparison of metrics does not have."""
     if twice:
-        raise DialoscopeError("--better and --every-pair cannot both be had; choose one.")
-    if chosen["levels"] or chosen["groups"] or len(chosen["coefficients"]) > 1:
+        raise DialoscopeError("--better and --every-pair exclude each other; choose one.")
+    if choices["levels"] or choices["groups"] or len(choices["coefficients"]) > 1:
         raise DialoscopeError(
             "Metrics are compared over all replies by one coefficient; leave --level, --group and a second "
             "--coefficient out."

@@ -7,7 +7,7 @@ from dialoscope.cli.options import AsJson
 
 
 def doctor(json: AsJson = False) -> None:
-    """Show what is installed, which device computes, which assets are here, and what to do about the rest."""
+    """Check the installation, the device and the models."""
     import dialoscope
 
     checkup = dialoscope.doctor()

@@ -16,7 +16,7 @@ def lint(
     on_error: OnError = "stop",
     scale: Scale = [],
 ) -> None:
-    """Read replies and say what is odd about them, without scoring anything."""
+    """Check replies for problems without scoring them."""
     import dialoscope
 
     source = options.source(

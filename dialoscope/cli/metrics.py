@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
-    """List the metrics: direction, bounds, needs, settings, paper, how far each can be trusted."""
+    """List the metrics: direction, bounds, needs, settings, trust."""
     import dialoscope
     from dialoscope.metrics.shared.catalogue import catalogue
 
     trust = dialoscope.trust()
 
-    def trusted(one: "Metric[Any]") -> dict[str, Any]:
-        known = trust.of(one)
-        return {"told": known.told, **known.numbers}
+    def trust_of(metric: "Metric[Any]") -> dict[str, Any]:
+        record = trust.of(metric)
+        return {"told": record.told, **record.numbers}
 
     form = options.form(json=json, csv=False, markdown=markdown)
-    listed = catalogue(trust=trusted)
-    screen.show(listed.printed(form))
-    if form != "text":  # the text has them
-        screen.warn(listed.broken)
+    listing = catalogue(trust=trust_of)
+    screen.show(listing.printed(form))
+    if form != "text":  # the text has these warnings itself
+        screen.warn(listing.broken)

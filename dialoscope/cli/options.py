@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how their texts are read."""
+"""The options that several verbs share, and the functions that parse their values."""
 
 import re
 from collections.abc import Sequence
@@ -16,13 +16,14 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE...",
-        help="JSONL, CSV, TSV or Parquet, gzipped too, or a folder saved by datasets; - is standard input.",
+        help="JSONL, CSV, TSV or Parquet files, also gzipped; a folder saved by datasets; - for standard "
+        "input.",
     ),
 ]
 Map = Annotated[
     list[str],
     typer.Option(
-        "--map", metavar="NAME=COLUMN,...", help="Columns of other names: response=output,context=history."
+        "--map", metavar="NAME=COLUMN,...", help="Columns with other names: response=output,context=history."
     ),
 ]
 MapBeside = Annotated[
@@ -30,82 +31,101 @@ MapBeside = Annotated[
     typer.Option(
         "--map",
         metavar="NAME=COLUMN,...",
-        help="Columns of other names in files of ratings or scores: rating=stars,rater=worker.",
+        help="Columns with other names in files of ratings or scores: rating=stars,rater=worker.",
     ),
 ]
 Separator = Annotated[
-    str | None, typer.Option(help="What stands between the turns of a context, or references, in one text.")
+    str | None, typer.Option(metavar="TEXT", help="Text between turns, or references, that share one cell.")
 ]
 System = Annotated[
-    str | None, typer.Option(help="The system's name where rows have none, in place of the file's name.")
+    str | None,
+    typer.Option(metavar="NAME", help="System of rows that name none; the file's name by default."),
 ]
 Speaker = Annotated[
-    str | None, typer.Option(help="Whose turns are judged, in files of whole dialogues; * for everybody's.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Speaker whose turns are the replies, in files of whole dialogues; * for all speakers.",
+    ),
 ]
 RepliesOf = Annotated[
     list[str],
     typer.Option(
         "--replies",
         metavar="SYSTEM=FILE",
-        help="A system's replies, as plain text in the order of FILE or as rows with ids; "
-        "FILE then holds the contexts and references.",
+        help="Replies of one system: plain text in the order of FILE, or rows with ids; FILE then holds the "
+        "contexts and references. Repeatable.",
     ),
 ]
 Format = Annotated[
-    str | None, typer.Option(help="jsonl, csv, tsv or parquet, where the file's name does not tell.")
+    str | None,
+    typer.Option(metavar="jsonl|csv|tsv|parquet", help="Format of the files; from their names by default."),
 ]
 OnError = Annotated[
-    str, typer.Option(metavar="stop|skip", help="What to do about malformed rows; skipped ones are counted.")
+    str,
+    typer.Option(metavar="stop|skip", help="Handling of malformed rows: stop, or skip and count them."),
 ]
 Scale = Annotated[
     list[str],
     typer.Option(
-        "--scale", metavar="ASPECT=LOW-HIGH", help="A rated aspect's scale, to warn of ratings off it."
+        "--scale",
+        metavar="ASPECT=LOW-HIGH",
+        help="Scale of a rated aspect, to warn of ratings outside it. Repeatable.",
     ),
 ]
-Confidence = Annotated[float, typer.Option(min=0.5, max=0.999, help="How much an interval should hold.")]
-Draws = Annotated[int, typer.Option(min=100, max=1_000_000, help="How often to resample.")]
+Confidence = Annotated[
+    float, typer.Option(metavar="SHARE", min=0.5, max=0.999, help="Confidence level of the intervals.")
+]
+Draws = Annotated[int, typer.Option(metavar="N", min=100, max=1_000_000, help="Number of resamples.")]
 Halves = Annotated[
     int,
-    typer.Option("--draws", min=100, max=1_000_000, help="Number of random halves of the contexts."),
+    typer.Option(
+        "--draws", metavar="N", min=100, max=1_000_000, help="Number of random halves of the contexts."
+    ),
 ]
 Mean = Annotated[
     str,
-    typer.Option(metavar="replies|contexts", help="What means are over; contexts then count alike."),
+    typer.Option(
+        metavar="replies|contexts",
+        help="Unit that means are taken over; with contexts, each context counts equally.",
+    ),
 ]
 Significance = Annotated[
-    bool, typer.Option("--significance", help="Test each system against the best one of the metric.")
+    bool, typer.Option("--significance", help="Test each system against the best one, metric by metric.")
 ]
 WithTrust = Annotated[
-    bool, typer.Option("--trust", help="Say how each metric goes with people on rated corpora.")
+    bool, typer.Option("--trust", help="Add each metric's correlation with people on rated corpora.")
 ]
-Signatures = Annotated[bool, typer.Option("--signatures", help="Say how each number was made.")]
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a saved run.")]
+Signatures = Annotated[bool, typer.Option("--signatures", help="Print the signature of each metric.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a saved run.")]
 RatingFiles = Annotated[
     list[str],
     typer.Option(
         "--ratings",
         metavar="FILE",
-        help="What people said of the replies, joined to them by id, in place of the ratings in the run; "
-        "repeatable.",
+        help="Ratings, joined to the replies by id, in place of those in the run. Repeatable.",
     ),
 ]
-Aspects = Annotated[list[str], typer.Option("--aspect", help="What was rated; all of it if not named.")]
+Aspects = Annotated[
+    list[str],
+    typer.Option("--aspect", metavar="ASPECT", help="Rated aspect; all aspects by default. Repeatable."),
+]
 Whose = Annotated[
-    str | None, typer.Option("--system", help="Whose replies to look at; everybody's if not named.")
+    str | None,
+    typer.Option("--system", metavar="NAME", help="System whose replies are used; all by default."),
 ]
 ScoreFiles = Annotated[
     list[str],
     typer.Option(
         "--scores",
         metavar="FILE",
-        help="Scores by other code than ours, joined to the replies by id; repeatable.",
+        help="Scores made by other programs, joined to the replies by id. Repeatable.",
     ),
 ]
 
 
-def _can_be_drawn(plot: Path | None) -> Path | None:
-    """Say before anything is computed that a figure could not be had."""
+def _check_plot(plot: Path | None) -> Path | None:
+    """Refuse a figure that cannot be drawn before anything is computed."""
     if plot is not None:
         from dialoscope.report import figures
 
@@ -115,16 +135,16 @@ def _can_be_drawn(plot: Path | None) -> Path | None:
 
 Plot = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", callback=_can_be_drawn, help="Draw it too: a file .svg, .png or .pdf."),
+    typer.Option(metavar="FILE", callback=_check_plot, help="File for a figure: .svg, .png or .pdf."),
 ]
 SeedOfRun = Annotated[
-    int | None, typer.Option("--seed", min=0, help="For the draws; the run's own if not named.")
+    int | None, typer.Option("--seed", metavar="N", min=0, help="Random seed; the run's own by default.")
 ]
 Licence = Annotated[
     str | None,
     typer.Option(
         metavar="any|permissive",
-        help="Models to use: any, or only those under permissive licences; DIALOSCOPE_LICENCE if not named.",
+        help="Models to use: any, or only those with permissive licences; DIALOSCOPE_LICENCE by default.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -136,44 +156,49 @@ _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
 
 
 def columns(texts: Sequence[str]) -> dict[str, str]:
-    """`response=output,context=history` as a mapping."""
+    """Parse `response=output,context=history`."""
     return _pairs(",".join(texts).split(","), "--map", "response=output")
 
 
 def replies(texts: Sequence[str]) -> dict[str, str]:
-    """`bot=replies.txt`, one text each, as a mapping."""
+    """Parse texts such as `bot=replies.txt`."""
     return _pairs(texts, "--replies", "bot=replies.txt")
 
 
 def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """`coherence=1-5`, one text each, as a mapping."""
-    found = {}
+    """Parse texts such as `coherence=1-5`."""
+    ends_of = {}
     for aspect, text in _pairs(texts, "--scale", "coherence=1-5").items():
-        ends = re.fullmatch(rf"({_NUMBER})-({_NUMBER})", text)
-        if not ends or float(ends[1]) >= float(ends[2]):
+        match = re.fullmatch(rf"({_NUMBER})-({_NUMBER})", text)
+        if not match or float(match[1]) >= float(match[2]):
             raise DataError(f"--scale {aspect}={text} is not understood; write --scale {aspect}=1-5.")
-        found[aspect] = (float(ends[1]), float(ends[2]))
-    return found
+        ends_of[aspect] = (float(match[1]), float(match[2]))
+    return ends_of
 
 
-def source(files: Sequence[str], replies_of: Sequence[str], map_of: Sequence[str], **how: Any) -> "Replies":  # noqa: ANN401
-    """What `read` makes of the options that say what is read, and how."""
+def source(
+    files: Sequence[str],
+    replies_of: Sequence[str],
+    map_of: Sequence[str],
+    **options: Any,  # noqa: ANN401
+) -> "Replies":
+    """The replies that the options on input name."""
     import dialoscope
 
-    return dialoscope.read(*files, replies=replies(replies_of), columns=columns(map_of), **how)
+    return dialoscope.read(*files, replies=replies(replies_of), columns=columns(map_of), **options)
 
 
 def ratings(
     files: Sequence[str], map_of: Sequence[str], form: str | None = None
 ) -> "tuple[Rating, ...] | None":
-    """What people said in files of their own; nothing where none is named."""
+    """The ratings in separate files; None if no file is named."""
     import dialoscope
 
     return dialoscope.read_ratings(*files, columns=columns(map_of), format=form) if files else None
 
 
 def scores(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Score, ...] | None":
-    """What others' code gave, in files of their own; nothing where none is named."""
+    """The scores in separate files; None if no file is named."""
     import dialoscope
 
     return dialoscope.read_scores(*files, columns=columns(map_of)) if files else None
@@ -182,29 +207,29 @@ def scores(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Score, ...] | 
 def metrics(
     names: Sequence[str], suites: Sequence[str], licence: str | None
 ) -> "list[Metric[Any] | str] | None":
-    """The metrics that are named, one by one or as suites; nothing where none is."""
+    """The metrics that are named, singly or as suites; None if there are none."""
     import dialoscope
     from dialoscope.models.registry.licences import read_choice
 
     choice = read_choice(licence)
-    return [*names, *(one for name in suites for one in dialoscope.suite(name, licence=choice))] or None
+    return [*names, *(metric for name in suites for metric in dialoscope.suite(name, licence=choice))] or None
 
 
 def form(*, json: bool, csv: bool, markdown: bool) -> str:
-    """The form a table is printed in."""
-    asked = [name for name, wanted in (("json", json), ("csv", csv), ("markdown", markdown)) if wanted]
-    if len(asked) > 1:
-        raise DialoscopeError(f"--{' and --'.join(asked)} cannot both be had; choose one.")
-    return asked[0] if asked else "text"
+    """The form in which a table is printed."""
+    forms = [name for name, wanted in (("json", json), ("csv", csv), ("markdown", markdown)) if wanted]
+    if len(forms) > 1:
+        raise DialoscopeError(f"--{' and --'.join(forms)} exclude each other; choose one.")
+    return forms[0] if forms else "text"
 
 
 def _pairs(texts: Sequence[str], option: str, example: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in filter(None, texts):
         name, equals, value = text.partition("=")
         if not (name and equals and value):
             raise DataError(f"{option} {text} is not understood; write {option} {example}.")
-        if name in found:
+        if name in values:
             raise DataError(f"{option} names '{name}' twice.")
-        found[name] = value
-    return found
+        values[name] = value
+    return values

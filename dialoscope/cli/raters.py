@@ -22,13 +22,14 @@ from dialoscope.cli.options import (
 
 Normalise = Annotated[
     str | None,
-    typer.Option(metavar="scale|rater", help="Put ratings on 0 to 1, by the scale or by each rater's range."),
+    typer.Option(
+        metavar="scale|rater",
+        help="Range that ratings are mapped from to 0–1: the scale, or each rater's own range.",
+    ),
 ]
 Scale = Annotated[
     list[str],
-    typer.Option(
-        "--scale", metavar="ASPECT=LOW-HIGH", help="The scale to normalise by, if it is no usual one."
-    ),
+    typer.Option("--scale", metavar="ASPECT=LOW-HIGH", help="Scale to normalise by, if not a usual one."),
 ]
 
 
@@ -48,20 +49,19 @@ def raters(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Show how far raters agree, who of them does not, and how the rated aspects go together."""
+    """Measure how well raters agree, and who does not."""
     import dialoscope
 
     form = options.form(json=json, csv=csv, markdown=markdown)
-    scales = options.scales(scale)
-    found = dialoscope.raters(
+    report = dialoscope.raters(
         dialoscope.Result.load(run),
         options.ratings(ratings, map, format),
         aspect=aspect or None,
         system=system,
         normalise=normalise,
-        scales=scales,
+        scales=options.scales(scale),
         confidence=confidence,
         draws=draws,
         seed=seed,
     )
-    screen.show(found.printed(form))
+    screen.show(report.printed(form))

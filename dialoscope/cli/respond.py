@@ -53,7 +53,7 @@ def respond(
     format: Format = None,
     on_error: OnError = "stop",
 ) -> None:
-    """Ask a system to reply to contexts; a run that was stopped goes on where it was."""
+    """Ask a system for replies; resume after an interruption."""
     import dialoscope
 
     contexts = dialoscope.read_contexts(

@@ -39,17 +39,23 @@ MetricNames = Annotated[
     typer.Option(
         "--metric",
         "-m",
-        help="bleu, rouge-l, distinct:n=2, bleu:variant=nltk, rouge:order=1/2/l; see 'dialoscope metrics'.",
+        metavar="METRIC",
+        help="Metric: bleu, rouge-l, distinct:n=2, bleu:variant=nltk, rouge:order=1/2/l; see 'dialoscope "
+        "metrics'. Repeatable.",
     ),
 ]
 Suites = Annotated[
     list[str],
     typer.Option(
-        "--suite", help="A set of metrics: lexical (the default), embedding, distribution, holistic, learned."
+        "--suite",
+        metavar="SUITE",
+        help="Set of metrics: lexical (the default), embedding, distribution, holistic, learned. Repeatable.",
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the run into this folder.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run of the same name.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder to save the run in.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a saved run of the same name.")]
 Lacking = Annotated[
     str | None,
     typer.Option(
@@ -62,7 +68,7 @@ Real = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="Dialogues between people, with which fbd and prd compare a system in place of its references.",
+        help="Dialogues between people; fbd and prd compare systems with them, not with the references.",
     ),
 ]
 Like = Annotated[
@@ -72,8 +78,10 @@ Like = Annotated[
         help="Score with the metrics of a saved run, or those named, on the scales that were fitted there.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="For intervals and tests.")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes to score with; the numbers are the same.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of intervals and tests.")]
+Workers = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Number of processes; the scores do not depend on it.")
+]
 
 
 def score(
@@ -106,14 +114,14 @@ def score(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Score replies: systems × metrics with intervals."""
+    """Score replies: systems × metrics, with intervals."""
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
-    named = options.metrics(metric, suite, licence)
+    metrics = options.metrics(metric, suite, licence)
     source = options.source(
         files,
         replies,
@@ -127,7 +135,7 @@ def score(
     with bar("Scoring", source.size()) as progress, _pool(workers) as pool:
         result = dialoscope.evaluate(
             source,
-            named,
+            metrics,
             on=pool,
             lacking=lacking or ("leave-out" if suite and not metric else None),
             scales=options.scales(scale),
@@ -146,25 +154,25 @@ def score(
         mean=mean,
     )
     screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
-    if output is not None:  # last, so that a disk that fails does not take the table with it
+    if output is not None:  # last, so that the table is printed even if the disk fails
         result.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")
 
 
 @contextmanager
 def _signals_deferred() -> Iterator[None]:
-    """Hold signals back until the end of the block; processes started in it never get those of a terminal.
+    """Defer signals to the end of the block; processes started in it ignore those of the terminal.
 
-    An exception out of a handler would leave a worker behind that is half started, and that nobody stops.
+    An exception raised by a handler would leave a worker half started, and nobody would stop it.
     """
-    held: list[int] = []
+    pending: list[int] = []
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     before = {number: signal.getsignal(number) for name in names if (number := getattr(signal, name, None))}
     before = {number: handler for number, handler in before.items() if callable(handler)}
     for number in before:
-        signal.signal(number, lambda number, _: held.append(number))
+        signal.signal(number, lambda number, _: pending.append(number))
     blocking = hasattr(signal, "pthread_sigmask")
-    if blocking:  # processes inherit this; the handlers above are for signals that another thread gets
+    if blocking:  # processes inherit this; the handlers above are for signals to other threads
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
@@ -173,7 +181,7 @@ def _signals_deferred() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in held[:1]:
+        for number in pending[:1]:
             signal.raise_signal(number)
 
 
@@ -188,28 +196,27 @@ def _pool(workers: int) -> Iterator[Executor | None]:
     from multiprocessing import active_children, get_context
 
     class Pool(ProcessPoolExecutor):
-        """Workers that Ctrl-C does not reach, though a terminal sends it to them, too."""
+        """Worker processes that ignore the terminal's Ctrl-C."""
 
         def submit(self, *arguments: Any, **options: Any) -> Future[Any]:  # noqa: ANN401
             try:
-                with _signals_deferred():  # workers are started in here
+                with _signals_deferred():  # this starts workers
                     return super().submit(*arguments, **options)
             except OSError as error:
-                if error.errno in (EPIPE, None):  # a worker ended while this one was started
+                if error.errno in (EPIPE, None):  # a worker ended while another was started
                     raise BrokenProcessPool from error
                 raise
 
-    # Spawned, not forked: a progress bar has threads, and threads do not survive a fork.
-    with _signals_deferred():  # a process of multiprocessing's own is started in here
+    # Spawned, not forked: a progress bar has threads, which do not survive a fork.
+    with _signals_deferred():  # this starts a process of multiprocessing's own
         pool = Pool(workers, mp_context=get_context("spawn"))
     try:
         yield pool
     except BrokenProcessPool:
-        for worker in active_children():  # the pool misses one that was being started, and waits for it
+        for worker in active_children():  # the pool misses a worker that was being started, and waits for it
             worker.terminate()
         raise DialoscopeError(
-            "A worker ended before its work was done: it was killed, perhaps for want of memory. "
-            "Try fewer workers: --workers 1."
+            "A worker process was killed, perhaps because memory ran out. Try fewer workers: --workers 1."
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""What a person sees: results on standard output, everything else on standard error."""
+"""Output: results go to standard output, everything else to standard error."""
 
 import shutil
 import sys
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 def show(text: str) -> None:
-    """A result."""
+    """Print a result."""
     if sys.stdout is not None:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
 def show_table(table: "Table", form: str, *, signatures: bool, sources: Sequence[str] = ()) -> None:
-    """A table in the form asked for; what a reader must know goes with it, but not into what is piped on.
+    """Print a table; its notes follow in the forms for people, not in JSON and CSV.
 
-    `sources` are lines about what the numbers were made with, shown after the signatures.
+    `sources` are lines about models and data, printed after the signatures.
     """
     width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
     forms = {
@@ -44,7 +44,7 @@ def show_table(table: "Table", form: str, *, signatures: bool, sources: Sequence
 
 
 def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:
-    """A figure in a file, if one is named."""
+    """Save a figure, if a file is named."""
     if plot is not None:
         from dialoscope.report import figures
 
@@ -52,16 +52,16 @@ def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:
 
 
 def complain(text: str) -> None:
-    """An error, safe to show whatever the data held."""
+    """Print an error message."""
     notice("Error: " + text)
 
 
 def warn(texts: Iterable[str]) -> None:
-    """Things to look at."""
+    """Print warnings."""
     for text in texts:
         notice("Warning: " + text)
 
 
 def note(text: str) -> None:
-    """Something to know, not part of the result."""
+    """Print a message that is not part of the result."""
     notice(text)

@@ -25,8 +25,8 @@ Explain = Annotated[
     str | None,
     typer.Option(
         metavar="METRIC",
-        help="In place of the table: what each reply's value is owed to; self-consistency and composite "
-        "can say.",
+        help="Metric whose values are explained reply by reply, in place of the table: "
+        "self-consistency or composite.",
     ),
 ]
 
@@ -44,33 +44,36 @@ def show(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Print the table of a saved run again, without scoring anything."""
+    """Print the table of a saved run without scoring again."""
     import dialoscope
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     result = dialoscope.Result.load(run)
     if explain is not None:
-        _show_reasons(result, explain, form)
+        _show_explanations(result, explain, form)
         return
-    known = dialoscope.trust() if trust else None
     table = result.table(
-        confidence=confidence, draws=draws, significance=significance, trust=known, mean=mean
+        confidence=confidence,
+        draws=draws,
+        significance=significance,
+        trust=dialoscope.trust() if trust else None,
+        mean=mean,
     )
     screen.warn(result.provenance.notices())
     screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
 
 
-def _show_reasons(result: "Result", metric: str, form: str) -> None:
+def _show_explanations(result: "Result", metric: str, form: str) -> None:
     from dialoscope.core.errors import DialoscopeError
     from dialoscope.runs import explanations
 
     if form not in ("text", "json"):
-        raise DialoscopeError(f"--explain cannot be had as --{form}; leave that out, or choose --json.")
-    found = result.explanations(metric)
+        raise DialoscopeError(f"--explain has no --{form}; leave that out, or choose --json.")
+    values = result.explanations(metric)
     if form == "json":
-        screen.show(explanations.as_json(found))
+        screen.show(explanations.as_json(values))
         return
-    said = explanations.texts(result, found[: explanations.SHOWN])
-    screen.show(explanations.told(found, said))
-    if found and not said:
-        screen.note("The data is not where it was, or has changed, so that no texts can be shown.")
+    texts = explanations.texts(result, values[: explanations.SHOWN])
+    screen.show(explanations.told(values, texts))
+    if values and not texts:
+        screen.note("The data was moved or changed since the run, so no texts can be shown.")

@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 Runs = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RUN",
-        help="Saved runs of different rated corpora; without any, what was measured for this version.",
+        metavar="RUN...",
+        help="Folders of saved runs, one per rated corpus; the correlations of this version by default.",
         show_default=False,
     ),
 ]
 Aspect = Annotated[
     str,
     typer.Option(
-        help="What people were asked for: overall (where that was not rated, coherence stands for it), "
-        "coherence, fluency, engagement, consistency, or any rated aspect by its name."
+        metavar="ASPECT",
+        help="Rated aspect: overall (coherence is its proxy where it was not rated), coherence, fluency, "
+        "engagement, consistency, or any other by its name.",
     ),
 ]
 
@@ -40,26 +41,26 @@ def trust(
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
 ) -> None:
-    """Show how far each metric can be trusted: how it goes with people on rated corpora."""
+    """Show each metric's correlation on rated corpora."""
     import dialoscope
     from dialoscope.report import figures
 
     form = options.form(json=json, csv=csv, markdown=markdown)
     results = [dialoscope.Result.load(run) for run in runs]
     names = [run.resolve().name for run in runs]
-    found = dialoscope.trust(
+    correlations = dialoscope.trust(
         *results, names=names, aspect=aspect, confidence=confidence, draws=draws, seed=seed
     )
-    screen.show(found.printed(form))
-    screen.draw(lambda: figures.intervals(_rows(found), _axis(aspect)), plot)
+    screen.show(correlations.printed(form))
+    screen.draw(lambda: figures.intervals(_rows(correlations), _axis(aspect)), plot)
 
 
-def _rows(found: "Trust") -> "list[Row]":
+def _rows(correlations: "Trust") -> "list[Row]":
     from dialoscope.report.figures import Row
 
     return [
-        Row(f"{one.metric} ↓" if one.higher_is_better is False else one.metric, *found.mean(one)[:3])
-        for one in found.ranked()
+        Row(f"{row.metric} ↓" if row.higher_is_better is False else row.metric, *correlations.mean(row)[:3])
+        for row in correlations.ranked()
     ]
 
 

@@ -13,23 +13,25 @@ from dialoscope.core.progress import bar
 def verify(
     run: Run,
     data: Annotated[
-        list[Path], typer.Option("--data", help="Where the data is now, if not where it was scored.")
+        list[Path],
+        typer.Option("--data", metavar="FILE", help="Files of the data, if they were moved. Repeatable."),
     ] = [],
     replies: RepliesOf = [],
     real: Annotated[
-        Path | None, typer.Option(help="Where the corpus is now that the run was compared with.")
+        Path | None,
+        typer.Option(metavar="FILE", help="File of the dialogues given as --real, if it was moved."),
     ] = None,
     licence: Licence = None,
 ) -> None:
-    """Score the data of a run again and say whether its numbers still hold."""
+    """Score a run's data again: do its numbers still hold?"""
     import dialoscope
 
     with bar("Verifying", None) as progress:
-        found = dialoscope.verify(
+        verification = dialoscope.verify(
             run, data, replies=options.replies(replies), real=real, licence=licence, progress=progress
         )
-    if found.holds:
-        screen.show(f"{run} holds: {found.checked} numbers made again, all equal.")
+    if verification.holds:
+        screen.show(f"{run} holds: {verification.checked} numbers made again, all equal.")
         return
-    screen.complain(f"{run} does not hold:\n" + "\n".join(found.differences))
+    screen.complain(f"{run} does not hold:\n" + "\n".join(verification.differences))
     raise typer.Exit(1)

@@ -95,7 +95,7 @@ def test_heatmap_and_dendrogram_in_a_file(run, tmp_path, cli):
         (["--length", "\x1b[2J"], "This run has no \\x1b[2J to hold constant; it has: bleu-1, "),
         (["--aspect", "flow"], "Nobody rated 'flow'"),
         (["--plot", "x.gif"], "x.gif cannot be drawn: the name of a figure ends in .svg, .png or .pdf."),
-        (["--json", "--csv"], "--json and --csv cannot both be had; choose one."),
+        (["--json", "--csv"], "--json and --csv exclude each other; choose one."),
         (["--ratings", "nowhere.csv"], "nowhere.csv"),
     ],
 )

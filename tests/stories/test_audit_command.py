@@ -178,7 +178,7 @@ def test_an_audit_of_replies_in_memory_is_verified_with_their_file(sample, tmp_p
         ),
         (["--against", "x"], "against is 'x'; it must be one of: others, itself."),
         (["-m", "blue"], "There is no metric 'blue'. Did you mean 'bleu'?"),
-        (["--json", "--csv"], "--json and --csv cannot both be had; choose one."),
+        (["--json", "--csv"], "--json and --csv exclude each other; choose one."),
     ],
 )
 def test_what_cannot_be_done_is_said_without_a_traceback(sample, cli, options, message):

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import dialoscope as ds
@@ -68,7 +70,7 @@ def test_every_form_of_the_table_can_be_read_by_its_reader(sample, cli):
     assert out.startswith("|  | bleu-4 | words |\n|---|---|---|\n| attentive | **27.1 [")
     assert "- bleu-4: bleu|order:4|" in out
     code, _, err = cli("score", sample, "--csv", "--json")
-    assert (code, err) == (2, "Error: --json and --csv cannot both be had; choose one.\n")
+    assert (code, err) == (2, "Error: --json and --csv exclude each other; choose one.\n")
 
 
 def test_significance_is_tested_on_request(sample, cli):
@@ -178,7 +180,7 @@ def test_hostile_text_cannot_reach_the_terminal(tmp_path, cli):
     assert "\\x1b]0;owned\\x07" in out
 
 
-def test_what_is_lacking_is_said_and_can_be_counted(tmp_path, cli):
+def test_missing_input_is_named_and_can_be_counted(tmp_path, cli):
     path = write(tmp_path / "r.jsonl", [{"response": "a b", "references": ["a b"]}, {"response": "c d"}])
     code, _, err = cli("score", path, "-m", "bleu-1", "-m", "rouge-1", "-m", "words")
     assert code == 2
@@ -317,17 +319,40 @@ def test_metrics_are_listed(cli):
     assert {entry["name"] for entry in json.loads(out)} >= {"bleu", "rouge", "copying"}
 
 
-def test_help_and_version():
-    runner = CliRunner()
-    assert "score" in runner.invoke(app, ["--help"]).output
+def test_help_groups_the_verbs_with_whole_summaries():
+    text = CliRunner().invoke(app, ["--help"]).output
+    headings = re.findall(r"^(\w.*):$", text, re.MULTILINE)
+    assert headings == ["Options", "Score and compare", "People", "Systems", "Models and data"]
+    summaries = dict(re.findall(r"^  ([a-z]+) +(.+)$", text.partition("Score and compare:")[2], re.MULTILINE))
+    assert summaries.keys() == get_command(app).commands.keys()
+    assert all(len(summary) <= 60 and summary.endswith((".", "?")) for summary in summaries.values())
+    assert "..." not in "".join(summaries.values())
+
+
+def commands(group, path=()):
+    """Every command, by the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name)
+
+
+@pytest.mark.parametrize("path", [path for path in commands(get_command(app)) if path[0] != "train"])
+def test_help_shows_metavars_in_place_of_types(path):
+    text = CliRunner().invoke(app, [*path, "--help"]).output
+    assert not re.findall(r"<\w|x[<>]=|[{}]|\.{4}", text)
+
+
+def test_the_version_is_printed():
     assert dialoscope("--version").stdout == f"dialoscope {ds.__version__}\n"
 
 
 @pytest.mark.parametrize("verb", ["agree", "compare", "correlate", "raters"])
 def test_the_columns_that_can_be_mapped_are_those_of_the_files_read(verb):
-    told = CliRunner().invoke(app, [verb, "--help"]).output
-    assert "rating=stars" in told
-    assert "response=output" not in told
+    text = CliRunner().invoke(app, [verb, "--help"]).output
+    assert "rating=stars" in text
+    assert "response=output" not in text
 
 
 def test_a_closed_pipe_is_no_error(sample):
@@ -352,14 +377,14 @@ def test_an_interrupted_run_leaves_nothing_behind(tmp_path):
 
 def test_messages_do_not_depend_on_the_order_of_sets(tmp_path):
     path = write(tmp_path / "r.jsonl", [{"response": "hello"}])
-    said = {
+    messages = {
         dialoscope(
             "score", path, "-m", "bleu", "-m", "copying", env={**os.environ, "PYTHONHASHSEED": seed}
         ).stderr
         for seed in "0123"
     }
-    assert len(said) == 1
-    (message,) = said
+    assert len(messages) == 1
+    (message,) = messages
     assert "copying-2 needs context" in message
     assert "bleu-4 needs references" in message
 
@@ -392,8 +417,8 @@ def test_numbers_changed_by_somebody_who_seals_again_do_not_hold(sample, tmp_pat
     run = tmp_path / "run"
     assert cli("score", sample, "-m", "bleu", "-o", run)[0] == 0
     replies = pq.read_table(run / "replies.parquet")
-    place = replies.column_names.index("bleu-4")
-    pq.write_table(replies.set_column(place, "bleu-4", pa.array([77.0] * 176)), run / "replies.parquet")
+    column = replies.column_names.index("bleu-4")
+    pq.write_table(replies.set_column(column, "bleu-4", pa.array([77.0] * 176)), run / "replies.parquet")
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["files"]["replies.parquet"] = store._hash(run / "replies.parquet")
     manifest["table"]["cells"][0]["value"] = 99.9
@@ -433,7 +458,7 @@ def test_odd_streams_are_answered_in_words(sample, command, message):
         (TimeoutError(), "TimeoutError."),
     ],
 )
-def test_what_the_system_refuses_is_told_as_what_it_is(cli, monkeypatch, error, message):
+def test_errors_of_the_system_are_described(cli, monkeypatch, error, message):
     def refuse(*_):
         raise error
 

@@ -59,7 +59,7 @@ def test_every_form_can_be_had(cli, run):
     assert marked.endswith(f"- self-bleu-2: {ds.metric('self-bleu-2').signature}\n")
     assert cli(*chosen, "--signatures")[1].endswith(f"\nself-bleu-2: {ds.metric('self-bleu-2').signature}\n")
     code, _, err = cli(*chosen, "--json", "--csv")
-    assert (code, err.startswith("Error: --json and --csv cannot both be had")) == (2, True)
+    assert (code, err.startswith("Error: --json and --csv exclude each other")) == (2, True)
 
 
 def test_the_first_kind_asked_for_is_shown_in_full(cli, run):
@@ -141,7 +141,7 @@ def test_dots_of_replies_bear_no_coefficient_of_systems(cli, run, tmp_path):
         (["--plot", "x.gif"], "the name of a figure ends in .svg, .png or .pdf."),
         (["--better", "rouge-l", "bleu-1"], "This run has no bleu-1; it has: rouge-l"),
         (["--better", "rouge-l", "self-bleu-2"], "self-bleu-2 has no value for a reply"),
-        (["--better", "rouge-l", "words", "--every-pair"], "--better and --every-pair cannot both be had"),
+        (["--better", "rouge-l", "words", "--every-pair"], "--better and --every-pair exclude each other"),
         (["--every-pair", "--level", "system"], "Metrics are compared over all replies by one coefficient"),
         (["--ratings", "nowhere.csv"], "nowhere.csv"),
     ],

@@ -7,15 +7,19 @@ from dataclasses import fields
 from importlib import import_module
 
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import dialoscope as ds
 from benchmarks.calibration import QUICK_TRIALS, TOPICS
+from dialoscope.cli import app
 from dialoscope.metrics import METRICS, Metric, metric_class
 from scripts import documents, fit_composite
 from scripts.documents import differences
 from tests.arithmetic import DOUBLE_ERROR, log_probability_error
 from tests.conftest import ROOT
 
+DOCS = ROOT / "docs"
 PAGES = [*(f"docs/metrics/{name}.md" for name in METRICS), "docs/metrics/tokenizers.md"]
 
 _ASSETS = {
@@ -52,7 +56,7 @@ def assets(path: str) -> list[str]:
 
 
 @pytest.mark.processor
-@pytest.mark.parametrize("path", ["README.md", "docs/metrics/README.md", *PAGES])
+@pytest.mark.parametrize("path", ["README.md", "docs/tutorial.md", "docs/metrics/README.md", *PAGES])
 def test_what_a_document_shows_is_what_its_commands_print(path, request):
     text = (ROOT / path).read_text(encoding="utf-8")
     asked = assets(path)
@@ -61,7 +65,7 @@ def test_what_a_document_shows_is_what_its_commands_print(path, request):
     found = documents.renewed(text)
     error = log_probability_error(request.getfixturevalue("smollm2"), LENGTH) if asked else DOUBLE_ERROR
     assert not differences(text, found, error, last=int(bool(asked))), "run: python scripts/documents.py"
-    assert "```\n$ " in text or documents.DEMO in text or documents.TABLE in text
+    assert "```\n$ " in text or documents.TABLE in text
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if metric_class(name).notes is not Metric.notes])
@@ -109,9 +113,42 @@ def test_whatever_shows_a_command_is_renewed():
     assert all(path.exists() for path in documents.pages())
 
 
-def test_the_demo_is_the_command_of_the_readme():
-    assert documents.DEMO in (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert documents.DEMO in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_tutorial_and_the_readme_show_the_demo():
+    demo = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ndemo:")[2].partition("\n\n")[0]
+    commands = re.findall(r"\$\(BIN\)/(dialoscope .*)", demo)
+    assert commands[0] == documents.DEMO
+    assert f"\n$ {documents.DEMO}\n" in (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"\n$ {command} " in readme for command in commands[-2:])
+
+
+SIMPLE = ["README.md", "CONTRIBUTING.md", "docs/README.md", "docs/tutorial.md", "docs/glossary.md"]
+"""Pages that newcomers read first."""
+
+
+@pytest.mark.parametrize("path", SIMPLE)
+def test_sentences_are_short(path):
+    lengths = documents.sentence_lengths((ROOT / path).read_text(encoding="utf-8"))
+    assert sum(lengths) / len(lengths) < 20
+
+
+def test_the_glossary_has_the_words_that_commands_and_reports_use():
+    """Each word is in a verb's help, in what a page shows a command print, or in the architecture."""
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"\*\*([^*]+)\*\*", text)
+    assert len(words) == len(set(words)) >= 40
+    shown = "".join(block for page in DOCS.glob("*.md") for block in blocks(f"docs/{page.name}", ""))
+    runner, verbs = CliRunner(), get_command(app).commands
+    shown += "".join(runner.invoke(app, [verb, "--help"]).output for verb in verbs)
+    shown += (DOCS / "design/architecture.md").read_text(encoding="utf-8")
+    assert [word for word in words if word not in shown] == []
+    columns = {"difference", "p", "Holm", "effect", "detectable", "verdict", "ceiling", "interval", "trust"}
+    assert columns <= set(words)
+
+
+def test_sentences_are_counted():
+    text = "# Title of words\n\nOne two three. Four `five six` seven?\n\n```\na b c\n```\n\n- [A b](c) d\n"
+    assert documents.sentence_lengths(text) == [3, 3, 3]
 
 
 def test_the_python_in_the_readme_runs(tmp_path):
@@ -120,6 +157,15 @@ def test_the_python_in_the_readme_runs(tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "attentive" in done.stdout
+
+
+def test_the_figure_in_the_readme_is_of_the_metrics_that_it_scores():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (scored,) = re.findall(r"^\$ dialoscope score .*$", page, re.MULTILINE)
+    labels = re.findall(r">([^<]+)</text>", (DOCS / "generic-attentive.svg").read_text(encoding="utf-8"))
+    for name in re.findall(r"-m (\S+)", scored):
+        assert any(label.startswith(name) for label in labels)
+    assert "generic → attentive" in labels
 
 
 def test_the_row_in_the_readme_can_be_read(tmp_path):
@@ -134,15 +180,28 @@ def test_the_dialogue_in_the_data_guide_can_be_read(tmp_path):
     assert [(example.id, example.response) for example in ds.read(path)] == [("d1#2", "Hello.")]
 
 
-def test_the_metric_in_the_guide_works(monkeypatch):
+def test_the_metric_in_the_guide_works(tmp_path, monkeypatch):
+    """Both steps: the file, and the line in the table of names."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (code,) = blocks("CONTRIBUTING.md", "python")
     assert len(code.strip().splitlines()) <= 30
-    made: dict = {"__name__": "questions"}
-    exec(compile(code, "CONTRIBUTING.md", "exec"), made)  # noqa: S102 - our own document
-    result = ds.evaluate(
-        [ds.Example("1", "s", "Really?"), ds.Example("2", "s", "Yes.")], [made["Questions"]()]
-    )
-    assert result.score(made["Questions"](), "s") == 0.5
+    (name, home, class_name) = re.search(r'`"([\w-]+)": "([\w.]+):(\w+)"`', page).groups()
+    module = home.rpartition(".")[2]
+    (tmp_path / f"{module}.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("dialoscope.metrics.METRICS", {**METRICS, name: f"{module}:{class_name}"})
+    replies = [ds.Example(str(turn), "s", text) for turn, text in enumerate(["Really?", "Yes!", "No."])]
+    result = ds.evaluate(replies, [name, f"{name}:mark=!"])
+    assert [result.score(metric, "s") for metric in result.metrics] == pytest.approx([1 / 3, 1 / 3])
+    assert result.metrics[0].signature == "questions|mark:?|v:1"
+    again = ds.evaluate(replies[::-1], [name])
+    assert again.score(again.metrics[0], "s") == result.score(result.metrics[0], "s")
+
+
+def test_what_the_guide_names_is_there():
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for path in re.findall(r"`((?:dialoscope|docs|tests|scripts)/[\w./-]+)`", page):
+        assert (ROOT / path).exists(), path
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -158,7 +217,12 @@ def test_cards_name_every_setting_and_the_signature(name):
 
 
 @pytest.mark.parametrize(
-    "path", ["README.md", "CONTRIBUTING.md", *[f"docs/metrics/{name}.md" for name in METRICS]]
+    "path",
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        *sorted(str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md")),
+    ],
 )
 def test_links_lead_somewhere(path):
     text = (ROOT / path).read_text(encoding="utf-8")

@@ -74,8 +74,7 @@ except DialoscopeError as error:
     os.write(2, f"{error}\\n".encode())
 """
 KILLED_WORKER = (
-    "A worker ended before its work was done: it was killed, perhaps for want of memory. "
-    "Try fewer workers: --workers 1.\n"
+    "A worker process was killed, perhaps because memory ran out. Try fewer workers: --workers 1.\n"
 )
 OUR_FRAME = re.compile(
     re.escape(f'File "{ROOT / "dialoscope"}{os.sep}') + r'(__main__\.py"|[^\n]*, in (?!<module>))'

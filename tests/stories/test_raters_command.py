@@ -44,7 +44,7 @@ def test_every_form_can_be_had(cli, run):
     assert cli("raters", run, "--markdown")[1].startswith("|  | coherence | engagement | fluency |")
     code, _, err = cli("raters", run, "--json", "--csv")
     assert code == 2
-    assert err.startswith("Error: --json and --csv cannot both be had")
+    assert err.startswith("Error: --json and --csv exclude each other")
 
 
 def test_ratings_may_come_from_files_of_their_own(cli, run, sample, tmp_path):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
+from dialoscope.analysis.comparison.best_system import best_systems
 from dialoscope.analysis.comparison.contrast import POWER, Contrast
 from dialoscope.analysis.comparison.gate import Verdict, signed
 from dialoscope.analysis.comparison.ordering import Ordering
@@ -107,6 +108,7 @@ class Comparisons(Report):
             *(["Systems that share a letter are not surely different."] if self.orderings else []),
             *self._reasons(),
             *self._gaps(),
+            *best_systems(self.orderings, self.contrasts),
         ]
 
     def outcome(self) -> list[str]:

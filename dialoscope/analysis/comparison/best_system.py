@@ -1,0 +1,54 @@
+"""Which system is best on each metric, and how sure that is, in a sentence."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dialoscope.analysis.comparison.contrast import Contrast
+from dialoscope.analysis.comparison.gate import signed
+from dialoscope.analysis.comparison.ordering import Ordering, Place
+from dialoscope.core.render.document import gathered
+from dialoscope.core.safe_text import printable
+from dialoscope.runs.table import chance
+
+
+def best_systems(orderings: Sequence[Ordering], contrasts: Sequence[Contrast]) -> Iterator[str]:
+    """A sentence for each system that is first on some metrics; with its lead if there is one metric only."""
+    directed = {contrast.metric for contrast in contrasts if contrast.higher_is_better is not None}
+    ranked = [row for row in orderings if row.metric in directed and len(row.places) > 1]
+    if len(ranked) == 1:
+        yield printable(_sentence(ranked[0], contrasts))
+        return
+    verdicts = ((f"{row.places[0].system}, {_certainty(row.places)}", row.metric) for row in ranked)
+    for verdict, metrics in gathered(verdicts).items():
+        yield printable(f"Best on {', '.join(metrics)}: {verdict}.")
+
+
+def _sentence(ordering: Ordering, contrasts: Sequence[Contrast]) -> str:
+    """The best system, its lead over the second, and the largest p-value of its comparisons."""
+    first, second, *_ = (place.system for place in ordering.places)
+    rows = [row for row in contrasts if row.metric == ordering.metric and first in (row.a, row.b)]
+    lead = _lead(next(row for row in rows if second in (row.a, row.b)))
+    values = [row.p_holm for row in rows if not math.isnan(row.p_holm)]
+    p = chance(max(values, default=math.nan))
+    return (
+        f"Best on {ordering.metric}: {first}, {lead} ahead of {second} and "
+        f"{_certainty(ordering.places)} (Holm-corrected p {'' if p.startswith('<') else '≤ '}{p})."
+    )
+
+
+def _certainty(places: Sequence[Place]) -> str:
+    """Which systems the first one is significantly better than: those it shares no letter with."""
+    first, *others = places
+    rivals = [place.system for place in others if set(place.letters) & set(first.letters)]
+    if rivals:
+        return f"not significantly better than {', '.join(rivals)}"
+    return "significantly better than every other system"
+
+
+def _lead(contrast: Contrast) -> str:
+    """The size of the difference, with its interval turned the same way."""
+    turn, ends = (1, (contrast.low, contrast.high))
+    if contrast.difference < 0:
+        turn, ends = (-1, (contrast.high, contrast.low))
+    size, low, high = (signed(turn * value).removeprefix("+") for value in (contrast.difference, *ends))
+    return size if math.isnan(contrast.low) else f"{size} [{low}, {high}]"
