@@ -8,7 +8,7 @@ from dialoscope.models.engines.encoder import BUDGET, _pool
 from dialoscope.models.engines.padded import load_encoder
 from dialoscope.models.engines.reader import Reader, Row
 from dialoscope.models.engines.rows import in_batches
-from dialoscope.models.locations import found_model
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Pair, Vectors
 
 
@@ -16,7 +16,7 @@ class EveryLayer:
     """A model with all of its layers, each pooled in every way."""
 
     def __init__(self, model: str, poolings: Sequence[str]) -> None:
-        files = found_model(model)
+        files = find_model(model)
         self._poolings = poolings
         self._reader = Reader(files.folder, files.config, 0)
         layers = int(files.config["num_hidden_layers"])

@@ -27,6 +27,6 @@ def asset_names_of(things: Iterable[object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for thing in things for name in getattr(thing, "asset_names", ())))
 
 
-def asset_named(name: str) -> tuple[str, ...]:
+def matching_assets(name: str) -> tuple[str, ...]:
     """The name, where it is that of an asset: a file or folder of that name comes first."""
     return (name,) if name in ASSETS and not Path(name).exists() else ()

@@ -19,9 +19,9 @@ from dialoscope.models.checkpoints import WEIGHTS, Trained, check_weights, weigh
 from dialoscope.models.content import content_hash
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.locations import SPEC, configuration
-from dialoscope.models.named_models import described
+from dialoscope.models.named_models import resolve_model
 from dialoscope.models.protocols import Encoder
-from dialoscope.models.truncation import Cut, cut_by, latest
+from dialoscope.models.truncation import Cut, find_cuts, latest
 
 RECIPE = "adem"
 """The recipe of such checkpoints."""
@@ -93,15 +93,15 @@ class Bilinear:
         return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
 
 
-def texts_of(reply: Example, turns: int) -> tuple[str, tuple[str, ...]]:
+def reply_texts(reply: Example, turns: int) -> tuple[str, tuple[str, ...]]:
     """The last turns that say something, on a line each, and the references that do."""
     said = [turn for turn in reply.context if turn.strip()]
     return "\n".join(said[-turns:]), tuple(one for one in reply.references if one.strip())
 
 
-def sides_of(encoder: Encoder, replies: Sequence[Example], turns: int) -> Sides:
+def encode_replies(encoder: Encoder, replies: Sequence[Example], turns: int) -> Sides:
     """The vectors of replies, of which each has all that it must; of several references the mean."""
-    texts = [texts_of(reply, turns) for reply in replies]
+    texts = [reply_texts(reply, turns) for reply in replies]
     said = latest(encoder, [before for before, _ in texts])
     references = [one for _, several in texts for one in several]
     every = [*said, *(reply.response for reply in replies), *references]
@@ -114,15 +114,15 @@ def sides_of(encoder: Encoder, replies: Sequence[Example], turns: int) -> Sides:
     return Sides(context, sums / counts[:, None], reply)
 
 
-def has_all(reply: Example) -> bool:
+def has_inputs(reply: Example) -> bool:
     """Whether there is something to judge a reply by, and something to judge."""
-    said, references = texts_of(reply, 1)
+    said, references = reply_texts(reply, 1)
     return bool(said and references and reply.response.strip())
 
 
-def encoder_of(name: str, device: str = "auto") -> Encoder:
+def resolve_encoder(name: str, device: str = "auto") -> Encoder:
     """The encoder that a text names; nothing is loaded."""
-    found: Encoder = described(Encoder, name, like=TransformerEncoder(device=device))
+    found: Encoder = resolve_model(Encoder, name, default=TransformerEncoder(device=device))
     return found
 
 
@@ -147,16 +147,16 @@ class BilinearRegressor(Trained):
     def asset_names(self) -> tuple[str, ...]:
         """The assets behind it, for their licences."""
         encoder = self.encoder or self.trained_with("model")
-        return asset_names_of([encoder_of(encoder)]) if encoder else ()
+        return asset_names_of([resolve_encoder(encoder)]) if encoder else ()
 
     def rate(self, replies: Sequence[Example]) -> Floats:
         """The rating and the strangeness of each; NaN for one without words, context or reference."""
         found = np.full((len(replies), 2), np.nan)
-        whole = [place for place, reply in enumerate(replies) if has_all(reply)]
+        whole = [place for place, reply in enumerate(replies) if has_inputs(reply)]
         read = self._read()
         if whole:
             learned = _loaded(str(read.folder), read.weights, read.files)
-            sides = sides_of(read.encoder, [replies[place] for place in whole], read.turns)
+            sides = encode_replies(read.encoder, [replies[place] for place in whole], read.turns)
             if sides.reply.shape[1] != len(learned.mean):
                 raise _damaged(read.folder / WEIGHTS, "its sizes are not those of its encoder's vectors")
             found[whole] = np.column_stack([learned.ratings(sides), learned.strangeness(sides)])
@@ -165,10 +165,10 @@ class BilinearRegressor(Trained):
     def cut(self, replies: Sequence[Example]) -> Cut:
         """Which replies lose the beginning of their context, or the end of themselves or of a reference."""
         read = self._read()
-        texts = [texts_of(reply, read.turns) for reply in replies]
-        before = cut_by(read.encoder, [said for said, _ in texts])
-        after = cut_by(read.encoder, [reply.response for reply in replies])
-        references = [cut_by(read.encoder, several).end.any() for _, several in texts]
+        texts = [reply_texts(reply, read.turns) for reply in replies]
+        before = find_cuts(read.encoder, [said for said, _ in texts])
+        after = find_cuts(read.encoder, [reply.response for reply in replies])
+        references = [find_cuts(read.encoder, several).end.any() for _, several in texts]
         return Cut(before.limit, before.end, after.end | np.array(references, bool))
 
     def _read(self) -> "_Read":
@@ -201,7 +201,7 @@ def _read(described: BilinearRegressor) -> _Read:
     except (KeyError, TypeError, ValueError, OverflowError) as wrong:
         raise _damaged(folder / SPEC, f"{wrong} is lacking or wrong") from wrong
     check_weights(folder, weights, described.hash)
-    encoder = encoder_of(described.encoder or trained, described.device)
+    encoder = resolve_encoder(described.encoder or trained, described.device)
     if encoder.fingerprint != fingerprint:
         raise BackendError(
             f"{printable(str(folder))} was trained with the encoder '{printable(trained)}', and "

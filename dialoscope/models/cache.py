@@ -73,7 +73,7 @@ def text_key(*texts: str) -> bytes:
     return digest.digest()
 
 
-def remembered(
+def compute_cached(
     who: str, keys: Sequence[bytes], compute: Compute, *, what: str = "", keep: bool = True
 ) -> list[Array]:
     """The array of each key, from the cache where it is known, else from `compute`, and then kept.

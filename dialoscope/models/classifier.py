@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dialoscope.core.arrays import Floats
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.encoder import Transformer
 from dialoscope.models.engines import import_engine
-from dialoscope.models.locations import found_model
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Pair
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TransformerClassifier(Transformer):
     @property
     def labels(self) -> tuple[str, ...]:
         """What the columns stand for, as the model's configuration names them, in lower case."""
-        config = found_model(self.model, self.revision).config
+        config = find_model(self.model, self.revision).config
         named = config.get("id2label") or {0: "LABEL_0", 1: "LABEL_1"}
         labels = tuple(str(named[place]).lower() for place in sorted(named, key=int))
         return labels if len(labels) > 1 else ("relevance",)
@@ -40,7 +40,7 @@ class TransformerClassifier(Transformer):
         """A row of probabilities for each pair, a column for each label."""
         if not pairs:
             return np.zeros((0, len(self.labels)))
-        found = remembered(
+        found = compute_cached(
             self._identity,
             [text_key(*pair) for pair in pairs],
             lambda places: self._engine.probabilities(pairs, places),

@@ -37,7 +37,7 @@ class FileCorpus:
     @property
     def fingerprint(self) -> str:
         """A hash of what the file holds."""
-        return hash_of(self._place)
+        return hash_path(self._place)
 
     @property
     def _place(self) -> Path:
@@ -54,14 +54,14 @@ class FileCorpus:
                     yield Example(example.id, example.system, text, example.context)
 
 
-def hash_of(place: Path) -> str:
+def hash_path(place: Path) -> str:
     """A hash of what a file, or all files of a folder, hold."""
     files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
     return content_hash(files)
 
 
 @contextmanager
-def moved_to(file: str | Path | None) -> Iterator[None]:
+def read_corpora_from(file: str | Path | None) -> Iterator[None]:
     """Read corpora from another file than the one they are called by, which was moved since."""
     before = _moved.set(None if file is None else str(file))
     try:

@@ -13,7 +13,7 @@ from dialoscope.models.corpus import FileCorpus
 _KIND = "dialogues"
 
 
-def said(corpus: str) -> Iterator[Example]:
+def read_dialogues(corpus: str) -> Iterator[Example]:
     """Everything that was said after something, with what was said before it as context."""
     if not is_asset(corpus):
         yield from FileCorpus(corpus).examples()
@@ -22,7 +22,7 @@ def said(corpus: str) -> Iterator[Example]:
     yield from {"chitchat": _chitchat, "movie-dialogues": _films}[corpus](folder)
 
 
-def hash_of_corpus(corpus: str) -> str:
+def hash_corpus(corpus: str) -> str:
     """A hash of what the dialogues are."""
     if is_asset(corpus):
         return assets.fingerprint(check_kind(corpus, "set of dialogues", _KIND))

@@ -10,10 +10,10 @@ import numpy as np
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.engines import import_engine
 from dialoscope.models.language_model import Dtype
-from dialoscope.models.locations import asset_names, fingerprint, found_model
+from dialoscope.models.locations import asset_names, fingerprint, find_model
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
 from dialoscope.models.truncation import Cut
 
@@ -110,7 +110,7 @@ class TransformerEncoder(Transformer):
         """One row for each text; NaN for one without a token, which special tokens usually prevent."""
         if not texts:
             return np.zeros((0, self._engine.body.dims), np.float32)
-        found = remembered(
+        found = compute_cached(
             self._identity,
             [text_key(text) if isinstance(text, str) else text_key(*text) for text in texts],
             lambda places: self._engine.vectors(texts, places, self.pooling),
@@ -134,7 +134,7 @@ class TransformerEncoder(Transformer):
 def _read(model: str, revision: str, max_tokens: int, fingerprint: str) -> "Reader":
     """The tokenizer of a model, loaded once for each content of its folder."""
     side = import_engine("reader", f"The model {model}")
-    files = found_model(model, revision)
+    files = find_model(model, revision)
     reader: Reader = side.Reader(files.folder, files.config, max_tokens)
     return reader
 

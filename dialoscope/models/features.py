@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import dialoscope.models.registry as assets
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.locations import ADAPTER, is_file, is_folder
 from dialoscope.models.protocols import Encoder, Vectors, WordVectors
 
@@ -23,7 +23,7 @@ _AT_ONCE = 512
 """Texts that are read together; of like length, since what is read together is filled up or sorted anyway."""
 
 
-def embedding_of(name: str, device: str = "auto") -> Encoder | WordVectors:
+def resolve_embedding(name: str, device: str = "auto") -> Encoder | WordVectors:
     """What a text names: word vectors, an encoder, or `fake`; nothing is loaded."""
     from dialoscope.models.encoder import TransformerEncoder
     from dialoscope.models.fakes import FakeEncoder
@@ -79,7 +79,7 @@ class Features:
             for place, vectors in self.rows([texts[place] for place in places]):
                 yield places[place], made(vectors)
 
-        return remembered(
+        return compute_cached(
             f"features {what} {signature(self.embedding)} {self.embedding.fingerprint}",
             [text_key(text) for text in texts],
             compute,

@@ -14,15 +14,15 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
-from dialoscope.models.asset_kinds import asset_named, asset_names_of
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.asset_kinds import matching_assets, asset_names_of
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.checkpoints import WEIGHTS, Trained, check_weights, weights_hash
 from dialoscope.models.content import content_hash
 from dialoscope.models.engines import import_engine
-from dialoscope.models.features import Features, Pooling, embedding_of
+from dialoscope.models.features import Features, Pooling, resolve_embedding
 from dialoscope.models.locations import SPEC, configuration, is_folder
 from dialoscope.models.protocols import Encoder, Pair, WordVectors
-from dialoscope.models.truncation import Cut, cut_by, latest
+from dialoscope.models.truncation import Cut, find_cuts, latest
 
 if TYPE_CHECKING:
     from dialoscope.models.engines.heads import HeadEngine
@@ -117,8 +117,8 @@ class HeadClassifier(Trained):
     def asset_names(self) -> tuple[str, ...]:
         """The assets behind it, for their licences."""
         embedding = self.embedding or self.trained_with("embedding")
-        below = asset_names_of([embedding_of(embedding)]) if embedding else ()
-        return (*asset_named(self.model), *below)
+        below = asset_names_of([resolve_embedding(embedding)]) if embedding else ()
+        return (*matching_assets(self.model), *below)
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
         """A row for each pair of what was said, a turn on each line, and a reply: wrong, right.
@@ -136,12 +136,12 @@ class HeadClassifier(Trained):
 
         identity = f"{signature(self)} {self.fingerprint}"
         keys = [text_key(*pair) for pair in shown]
-        return np.stack(remembered(identity, keys, compute, what=f"Judging with {self.model}"))
+        return np.stack(compute_cached(identity, keys, compute, what=f"Judging with {self.model}"))
 
     def cut(self, pairs: Sequence[Pair]) -> Cut:
         """Which pairs lose the beginning of what was said, or the end of the reply."""
         said, replies = ([pair[side] for pair in self._last_turns(pairs)] for side in range(2))
-        before, after = (cut_by(self._read.embedding, texts) for texts in (said, replies))
+        before, after = (find_cuts(self._read.embedding, texts) for texts in (said, replies))
         return Cut(before.limit, before.end, after.end)
 
     def _shown(self, pairs: Sequence[Pair]) -> list[Pair]:
@@ -201,7 +201,7 @@ def _read(model: str, embedding: str, device: str) -> _Read:
         raise BackendError(f"{folder / SPEC} is damaged: {lacking} is lacking.") from lacking
     except (TypeError, ValueError, OverflowError) as damaged:
         raise BackendError(f"{folder / SPEC} is damaged: {damaged}.") from damaged
-    found = embedding_of(embedding or trained, device)
+    found = resolve_embedding(embedding or trained, device)
     if found.fingerprint != fingerprint:
         raise BackendError(
             f"{folder} was trained with '{printable(trained)}', and '{printable(str(found))}' is not, or no "

@@ -10,9 +10,9 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.engines import import_engine
-from dialoscope.models.locations import asset_names, fingerprint, found_model
+from dialoscope.models.locations import asset_names, fingerprint, find_model
 from dialoscope.models.protocols import Continuation, Generation
 from dialoscope.models.truncation import Cut, may_exceed
 
@@ -72,7 +72,7 @@ class TransformerLanguageModel:
     @property
     def limit(self) -> int:
         """The most tokens that are seen at once: the window, or as many as the model was made for."""
-        config = found_model(self.model, self.revision).config
+        config = find_model(self.model, self.revision).config
         config = config.get("text_config") or config  # a model of several senses nests that of text
         sizes = (config.get(name) for name in ("max_position_embeddings", "n_positions"))
         own = next((int(size) for size in sizes if size), 2048)
@@ -102,7 +102,7 @@ class TransformerLanguageModel:
     def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
         """The natural logarithm of each token's probability, for each text given its prefix."""
         _ = self.limit  # a window that is too wide is refused also where all is in the score cache
-        found = remembered(
+        found = compute_cached(
             f"{signature(self)} {self.fingerprint}",
             [text_key(*text) for text in texts],
             lambda places: self._engine.log_probabilities([texts[place] for place in places], places),
@@ -127,7 +127,7 @@ class TransformerLanguageModel:
 def _vocabulary(model: str, revision: str, fingerprint: str) -> "Words":
     """The tokenizer of a model, loaded once for each content of its folder."""
     side = import_engine("token_ids", f"The language model {model}")
-    words: Words = side.Words(side.vocabulary(found_model(model, revision).folder))
+    words: Words = side.Words(side.vocabulary(find_model(model, revision).folder))
     return words
 
 

@@ -52,7 +52,7 @@ class Model(NamedTuple):
         return configuration(self.told)
 
 
-def found_model(model: str, revision: str = "main") -> Model:
+def find_model(model: str, revision: str = "main") -> Model:
     """The files of a model, fetched first where they must be."""
     folder = model_folder(model, revision)
     if not (folder / ADAPTER).is_file():
@@ -96,7 +96,7 @@ def fingerprint(model: str, revision: str = "main") -> str:
     own = content_hash(_relevant(folder))
     if not (folder / ADAPTER).is_file():
         return own
-    found_model(model, revision)  # an adapter of an adapter is refused, and so is one of itself
+    find_model(model, revision)  # an adapter of an adapter is refused, and so is one of itself
     return _joined(own, fingerprint(base_name(folder), base_revision(folder)))
 
 

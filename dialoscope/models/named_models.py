@@ -42,7 +42,7 @@ def is_kind(hint: object) -> bool:
     return isinstance(hint, type) and hint in _HOMES
 
 
-def obeys(thing: object, kind: type) -> bool:
+def implements(thing: object, kind: type) -> bool:
     """Whether a thing has all that a protocol asks for; nothing of it is called, so nothing loads."""
     return all(hasattr(type(thing), name) for name in _asked(kind))
 
@@ -53,7 +53,7 @@ def _asked(kind: type) -> tuple[str, ...]:
     return tuple(name for name in every if not name.startswith("_"))
 
 
-def described(
+def resolve_model(
     kind: type,
     text: str,
     like: Any = None,  # noqa: ANN401 - of the kind asked for

@@ -35,7 +35,7 @@ class _TakesLatest(Protocol):
     def latest(self, texts: Sequence[str]) -> list[str]: ...
 
 
-def cut_by(model: Backend, texts: Sequence[Any]) -> Cut:
+def find_cuts(model: Backend, texts: Sequence[Any]) -> Cut:
     """Which of these texts lose something when this model reads them."""
     if isinstance(model, _SaysCut):
         return model.cut(texts)

@@ -14,7 +14,7 @@ from dialoscope.models.engines import bert
 from dialoscope.models.engines.device import chosen_device, fetched, torch_dtype
 from dialoscope.models.engines.reader import Reader, Row
 from dialoscope.models.engines.rows import in_batches, runs
-from dialoscope.models.locations import found_model
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Engine:
     """What encoders and classifiers share: a folder, a tokenizer, a device."""
 
     def __init__(self, description: "Transformer") -> None:
-        self.model = found_model(description.model, description.revision)
+        self.model = find_model(description.model, description.revision)
         self.config = self.model.config
         self.device, self.dtype = chosen_device(description.device), torch_dtype(description.dtype)
         self.reader = Reader(self.model.folder, self.config, description.max_tokens)

@@ -17,7 +17,7 @@ from dialoscope.models.engines.attention import TreeAttention
 from dialoscope.models.engines.device import chosen_device, gpu_kernels, halving, torch_dtype
 from dialoscope.models.engines.packing import Pack, Piece, cut, packed
 from dialoscope.models.engines.token_ids import Words, vocabulary
-from dialoscope.models.locations import found_model
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Continuation, Generation
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Engine:
 
     def __init__(self, description: "TransformerLanguageModel") -> None:
         self.description = description
-        self.model = found_model(description.model, description.revision)
+        self.model = find_model(description.model, description.revision)
         self.config = self.model.config
         self.device = chosen_device(description.device)
         self.dtype = torch_dtype(description.dtype)

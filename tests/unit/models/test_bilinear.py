@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 import dialoscope as ds
 from dialoscope.core.errors import BackendError, MissingExtra
-from dialoscope.models.bilinear import BilinearRegressor, _loaded, sides_of
+from dialoscope.models.bilinear import BilinearRegressor, _loaded, encode_replies
 from dialoscope.models.checkpoints import WEIGHTS
 from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.locations import SPEC
@@ -86,7 +86,7 @@ def test_of_several_references_the_mean_counts(trained):
 
 def test_only_the_last_turns_are_read():
     turns = ("a", " ", "b", "c")
-    (one,) = sides_of(FakeEncoder(), [ds.Example("1", "s", "x", turns, ("y",))], 2).context
+    (one,) = encode_replies(FakeEncoder(), [ds.Example("1", "s", "x", turns, ("y",))], 2).context
     assert np.flatnonzero(one).tolist() == [1, 2]
 
 

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.engines import encoder as encoder_engine
 from dialoscope.models.protocols import Classifier, Pair
@@ -183,7 +183,7 @@ def test_heads_are_loaded_with_what_stands_before_them(tiny, tmp_path):
 
 def test_classes_are_computed_once(tiny, own_scores, monkeypatch):
     first = classifier(tiny("bert")).classify(PAIRS)
-    assert kept().entries == len(set(PAIRS))
+    assert cache_status().entries == len(set(PAIRS))
     monkeypatch.setattr(encoder_engine, "in_batches", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(classifier(tiny("bert")).classify(PAIRS[::-1]), first[::-1])
 

@@ -16,7 +16,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.engines import encoder as encoder_engine
 from dialoscope.models.engines.reader import Row
@@ -326,7 +326,7 @@ def test_a_folder_that_changed_gives_new_numbers(copied, own_scores):
 
 def test_vectors_are_computed_once(tiny, own_scores, monkeypatch):
     first = encoder(tiny("bert")).encode(TEXTS)
-    assert kept().entries == len(set(TEXTS))
+    assert cache_status().entries == len(set(TEXTS))
     monkeypatch.setattr(encoder_engine, "in_batches", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(encoder(tiny("bert")).encode(TEXTS[::-1]), first[::-1])
 
@@ -334,13 +334,13 @@ def test_vectors_are_computed_once(tiny, own_scores, monkeypatch):
 def test_what_can_change_a_vector_tells_what_is_kept_apart(tiny, own_scores):
     for settings in ({}, {"pooling": "max"}, {"layer": 1}, {"max_tokens": 20}):
         encoder(tiny("bert"), **settings).encode(["tea"])
-    assert kept().entries == 4
+    assert cache_status().entries == 4
 
 
 def test_token_vectors_are_not_kept(tiny, own_scores):
     found = encoder(tiny("bert")).encode_tokens(["tea", "coffee", "tea"])
     assert found[0].vectors is found[2].vectors
-    assert kept().entries == 0
+    assert cache_status().entries == 0
 
 
 def test_poolings_share_their_weights(tiny):

@@ -5,7 +5,7 @@ import pytest
 
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.fakes import FakeEncoder, FakeWordVectors
-from dialoscope.models.features import Features, embedding_of
+from dialoscope.models.features import Features, resolve_embedding
 from dialoscope.models.vectors import StaticVectors
 from tests.unit.models.tiny import SENTENCES
 from tests.unit.models.tiny_encoders import save_encoder
@@ -92,10 +92,10 @@ def test_a_name_says_whose_vectors_are_meant(tmp_path):
     for folder, file in ((model, "config.json"), (adapter, "adapter_config.json"), (words, "vectors.txt")):
         folder.mkdir()
         (folder / file).write_text("{}")
-    assert embedding_of("fake") == FakeEncoder()
+    assert resolve_embedding("fake") == FakeEncoder()
     for name in ("glove-50d", str(words), str(words / "vectors.txt")):
-        assert embedding_of(name) == StaticVectors(name)
+        assert resolve_embedding(name) == StaticVectors(name)
     for name in ("minilm", str(model), str(adapter), "bert-base-uncased", "x" * 5000, "~nobody/x", "a\0b"):
-        found = embedding_of(name, "cpu")
+        found = resolve_embedding(name, "cpu")
         assert found == TransformerEncoder(name)
         assert found.device == "cpu"

@@ -148,7 +148,7 @@ def test_as_many_turns_are_read_as_were_learned_from(tmp_path, no_scores):
 
 
 def test_word_vectors_serve_as_well(tmp_path, no_scores, monkeypatch):
-    monkeypatch.setattr(heads, "embedding_of", lambda name, device: FakeWordVectors())
+    monkeypatch.setattr(heads, "resolve_embedding", lambda name, device: FakeWordVectors())
     judge = HeadClassifier(str(checkpoint(tmp_path / "head", "mean")), device="cpu")
     found = judge.classify([Pair("tea", "milk"), Pair("tea", "12")])
     assert np.isnan(found).all(axis=1).tolist() == [False, True]

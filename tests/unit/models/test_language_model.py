@@ -26,7 +26,7 @@ from transformers import (
 
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.engines import (
     attention,
     causal,
@@ -348,9 +348,9 @@ def test_other_settings_and_other_models_have_their_own_scores(tiny, remembering
     ]
     for number, variant in enumerate(variants, 1):
         variant.log_probabilities(pair)
-        assert kept().entries == number
+        assert cache_status().entries == number
     model(tiny("llama"), budget=20).log_probabilities(pair)
-    assert kept().entries == len(variants), "the budget changes no number"
+    assert cache_status().entries == len(variants), "the budget changes no number"
 
 
 def test_a_folder_that_was_changed_does_not_answer_with_old_numbers(tiny, remembering, tmp_path):
@@ -389,7 +389,7 @@ def test_a_run_that_is_killed_keeps_what_it_finished(tiny, remembering, monkeypa
     running.send_signal(signal.SIGKILL)
     running.wait()
     running.stdout.close()
-    finished = kept().entries
+    finished = cache_status().entries
     assert 0 < finished < 40
     texts = [Continuation("", f"text {number}") for number in range(40)]
     asked = []
