@@ -12,7 +12,7 @@ from statistics import mean, median
 import numpy as np
 
 from benchmarks._shared import corpora_folder
-from dialoscope.models.bilinear import resolve_encoder, encode_replies
+from dialoscope.models.bilinear import encode_replies, resolve_encoder
 from dialoscope.training.bilinear_fit import Lesson, after, begun, calibrated, trial
 from dialoscope.training.rated_replies import RatedReplies, read_rated
 from dialoscope.training.rating_correlation import correlations

@@ -63,7 +63,7 @@ def _every(model: str, texts: tuple[Pair, ...]) -> Vectors:
         f"every-layer v:1 {fingerprint(model, 'main')}",
         [text_key(*text) for text in texts],
         lambda places: _body(model).read(texts, places),
-        what=f"All layers of {model}",
+        label=f"All layers of {model}",
     )
     return np.stack(found)
 

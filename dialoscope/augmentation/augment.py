@@ -81,7 +81,9 @@ def _method(method: str | Method, lm: LanguageModel | str | None, sample: bool) 
     if method == "generator":
         model = lm or "smollm2"
         usual = TransformerLanguageModel()
-        return Generator(resolve_model(LanguageModel, model, usual) if isinstance(model, str) else model, sample)
+        return Generator(
+            resolve_model(LanguageModel, model, usual) if isinstance(model, str) else model, sample
+        )
     if lm is not None or sample:
         raise DialoscopeError("A language model and sampling are for the generator: method='generator'.")
     if method == "wordnet":

@@ -60,7 +60,7 @@ def verify(
     """Hash every file of assets and compare with what they should be."""
     from dialoscope.models.registry import asset_table
 
-    verdict = asset_table.verdict(names)
+    verdict = asset_table.verify_assets(names)
     if verdict.sound:
         screen.show("\n".join(verdict.sound))
     if verdict.damaged:

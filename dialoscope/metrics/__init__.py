@@ -163,7 +163,9 @@ def _models(
         if is_kind(kind) and (name in settings or own or allowed is not usual):
             usual = allowed
             model = settings.get(name, usual)
-            model = resolve_model(kind, model, default=usual, settings=own) if isinstance(model, str) else model
+            model = (
+                resolve_model(kind, model, default=usual, settings=own) if isinstance(model, str) else model
+            )
             found[name] = _set(chosen, name, model, own)
     return found
 

@@ -152,8 +152,8 @@ def remembered_cosines(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
         f"pooled cosines v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
         lambda places: _cosines(encoder, couples, places),
-        what=f"Comparing with {encoder}",
-        keep=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
+        label=f"Comparing with {encoder}",
+        use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
     return np.array(found, float).reshape(-1, len(POOLINGS))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import dialoscope.models.registry as assets
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.safe_text import printable, without_surrogates
-from dialoscope.models.asset_kinds import matching_assets, assets_of_kind, check_kind
+from dialoscope.models.asset_kinds import assets_of_kind, check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.protocols import Word
 

@@ -18,7 +18,7 @@ from dialoscope.core.errors import BackendError
 from dialoscope.core.files import lock, stage
 from dialoscope.core.progress import notice
 from dialoscope.core.safe_text import printable
-from dialoscope.models.asset_kinds import matching_assets, assets_of_kind, check_kind
+from dialoscope.models.asset_kinds import assets_of_kind, check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.protocols import Vectors
 from dialoscope.models.vector_files import Files, files_of, read_blocks, read_matrix

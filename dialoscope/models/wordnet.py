@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
-from dialoscope.models.asset_kinds import matching_assets, check_kind
+from dialoscope.models.asset_kinds import check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.registry import locate
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.safe_text import printable
 from dialoscope.models.language_model import Dtype, TransformerLanguageModel
-from dialoscope.models.locations import Model, asset_names, fingerprint, find_model
+from dialoscope.models.locations import Model, asset_names, find_model, fingerprint
 from dialoscope.models.protocols import Generation
 from dialoscope.systems.checked_text import as_reply
 from dialoscope.systems.protocol import NoAnswer, Question, System

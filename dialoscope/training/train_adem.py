@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MissingExtra, TrainingError
 from dialoscope.core.progress import bar, notice
-from dialoscope.models.bilinear import Bilinear, resolve_encoder, encode_replies
+from dialoscope.models.bilinear import Bilinear, encode_replies, resolve_encoder
 from dialoscope.models.checkpoints import WEIGHTS, Checkpoint
 from dialoscope.training.adem_card import card_of_adem, number, spread
 from dialoscope.training.bilinear_fit import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.models.bilinear import resolve_encoder, encode_replies
+from dialoscope.models.bilinear import encode_replies, resolve_encoder
 from dialoscope.training.bilinear_fit import Lesson, after, begun
 from tests.golden._shared import HERE, load_texts
 

@@ -92,7 +92,7 @@ def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[s
         # The ending says how the file is read, and so which texts the same bytes are.
         [text_key(signature(corpus), Path(corpus.file).suffix, corpus.fingerprint, read_as("a text"))],
         lambda _: [(0, _counted(shallow, corpus, read_as))],
-        keep=isinstance(encoder, TransformerEncoder),
+        use_cache=isinstance(encoder, TransformerEncoder),
     )
     return Frequencies(int(found[0, 0]), *found[:, 1:])
 

@@ -88,8 +88,8 @@ def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> Matches:
         f"greedy matching v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
         lambda places: matched(encoder, couples, places),
-        what=f"Matching with {encoder}",
-        keep=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
+        label=f"Matching with {encoder}",
+        use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
     return Matches.of(found)
 

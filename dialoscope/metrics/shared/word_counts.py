@@ -12,7 +12,7 @@ import dialoscope.models.registry as assets
 from dialoscope.core.errors import MetricError
 from dialoscope.core.safe_text import printable
 from dialoscope.metrics.shared.frequencies import Sentences
-from dialoscope.models.asset_kinds import matching_assets, check_kind
+from dialoscope.models.asset_kinds import check_kind, matching_assets
 from dialoscope.models.corpus import hash_path
 from dialoscope.text.tokenizer import Tokenizer
 

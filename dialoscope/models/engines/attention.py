@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from dialoscope.models.engines.device import gpu_kernels
-from dialoscope.models.engines.packing import Pack, Span
+from dialoscope.models.engines.packing import Pack, TokenRange
 
 LONGEST_MASKED = 1024
 """A longer tree is computed node by node, since its mask would cost more than it saves."""
@@ -62,7 +62,7 @@ class TreeAttention:
     def _parts(self) -> list[_Part]:
         return [part for tree in self.pack.trees for part in self._of_tree(tree)]
 
-    def _of_tree(self, tree: Span) -> Iterator[_Part]:
+    def _of_tree(self, tree: TokenRange) -> Iterator[_Part]:
         whole = slice(tree.begin, tree.end)
         ends = self.pack.ends[whole]
         if (ends == tree.end).all():  # a single line
@@ -75,7 +75,7 @@ class TreeAttention:
                 if tree.begin <= node.begin < tree.end:
                     yield self._of_node(node)
 
-    def _of_node(self, node: Span) -> _Part:
+    def _of_node(self, node: TokenRange) -> _Part:
         line = self.pack.line(node)
         length = node.end - node.begin
         mask = self._mask(np.tri(length, len(line), len(line) - length, bool))

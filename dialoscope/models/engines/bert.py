@@ -16,7 +16,7 @@ from torch.nn.functional import gelu, layer_norm, linear, scaled_dot_product_att
 from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.adapter import weights_of
-from dialoscope.models.engines.reader import Row, padding
+from dialoscope.models.engines.reader import TokenRow, padding
 from dialoscope.models.engines.rows import Run, runs
 from dialoscope.models.locations import Model
 
@@ -93,7 +93,7 @@ class Bert:
             raise BackendError(f"{model.folder} is no whole model: it lacks the weights {lacking}.") from None
         self._head = _head(taken, weights)
 
-    def hidden(self, rows: Sequence[Row]) -> torch.Tensor:
+    def hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """What the model makes of each token, row after row, (tokens, dims)."""
         stream = self._embedded(rows)
         attend = self._varlen(rows) if self._flash else self._by_length(runs(rows))
@@ -105,7 +105,7 @@ class Bert:
             stream = self._normed(linear(wide, *layer.down).add_(stream), layer.after)
         return stream
 
-    def logits(self, rows: Sequence[Row]) -> torch.Tensor:
+    def logits(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """How a classifier rates the classes of each row, by its first token."""
         if self._head is None:
             raise BackendError("This model is no classifier: it has no weights that rate classes.")
@@ -113,7 +113,7 @@ class Bert:
         activate = gelu if self._kind == "electra" else torch.tanh
         return linear(activate(linear(self.hidden(rows)[firsts], *self._head.inner)), *self._head.outer)
 
-    def _embedded(self, rows: Sequence[Row]) -> torch.Tensor:
+    def _embedded(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         joined = [np.concatenate([row.ids for row in rows]), np.concatenate([row.kinds for row in rows])]
         ids, kinds, positions = (
             torch.from_numpy(numbers).to(self._device, non_blocking=True)
@@ -122,7 +122,7 @@ class Bert:
         of = self._kinds[kinds] if len(self._kinds) > 1 else self._kinds[0]
         return self._normed(self._words[ids].add_(of).add_(self._places[positions]), self._after_embedding)
 
-    def _positions(self, rows: Sequence[Row]) -> Ints:
+    def _positions(self, rows: Sequence[TokenRow]) -> Ints:
         """Counted from the beginning of each row; by RoBERTa from behind its padding token."""
         if _PREFIXES[self._kind] != "roberta.":
             starts = _starts(rows)
@@ -149,7 +149,7 @@ class Bert:
 
         return attend
 
-    def _varlen(self, rows: Sequence[Row]) -> Callable[[torch.Tensor], torch.Tensor]:
+    def _varlen(self, rows: Sequence[TokenRow]) -> Callable[[torch.Tensor], torch.Tensor]:
         """All rows at once, on a GPU in half precision."""
         starts = torch.from_numpy(_starts(rows).astype(np.int32)).to(self._device, non_blocking=True)
         longest = max(len(row.ids) for row in rows)
@@ -164,7 +164,7 @@ class Bert:
         return attend
 
 
-def _starts(rows: Sequence[Row]) -> Ints:
+def _starts(rows: Sequence[TokenRow]) -> Ints:
     return np.cumsum([0, *(len(row.ids) for row in rows)])
 
 

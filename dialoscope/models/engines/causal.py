@@ -81,7 +81,7 @@ def load(
 
 def _config(files: Model, labels: Sequence[str]) -> Any:  # noqa: ANN401 - one of very many classes
     """The adapter's own settings, where it has some: how many classes, and what they are called."""
-    config = AutoConfig.from_pretrained(files.told, local_files_only=True, trust_remote_code=False)
+    config = AutoConfig.from_pretrained(files.config_folder, local_files_only=True, trust_remote_code=False)
     if labels:
         config.id2label = dict(enumerate(labels))
         config.label2id = {name: number for number, name in enumerate(labels)}

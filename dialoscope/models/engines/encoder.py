@@ -12,7 +12,7 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines import bert
 from dialoscope.models.engines.device import chosen_device, fetched, torch_dtype
-from dialoscope.models.engines.reader import Reader, Row
+from dialoscope.models.engines.reader import Reader, TokenRow
 from dialoscope.models.engines.rows import in_batches, runs
 from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
@@ -29,14 +29,14 @@ class Body(Protocol):
 
     dims: int
 
-    def hidden(self, rows: Sequence[Row]) -> torch.Tensor:
+    def hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """What it makes of each token, row after row."""
 
-    def logits(self, rows: Sequence[Row]) -> torch.Tensor:
+    def logits(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """How it rates the classes of each row."""
 
 
-class Engine:
+class TransformerEngine:
     """What encoders and classifiers share: a folder, a tokenizer, a device."""
 
     def __init__(self, description: "Transformer") -> None:
@@ -48,7 +48,7 @@ class Engine:
         self.body: Body
 
 
-class EncoderEngine(Engine):
+class EncoderEngine(TransformerEngine):
     """Vectors of texts."""
 
     def __init__(self, description: "TransformerEncoder") -> None:
@@ -90,7 +90,7 @@ class EncoderEngine(Engine):
         return in_batches(self.reader, texts, places, partial(self._pooled, pooling=pooling), self.budget)
 
     @torch.inference_mode()
-    def _apart(self, rows: Sequence[Row]) -> list[TokenVectors]:
+    def _apart(self, rows: Sequence[TokenRow]) -> list[TokenVectors]:
         hidden = fetched(self._hidden(rows)).numpy()
         ends = np.cumsum([0, *(len(row.ids) for row in rows)]).tolist()
         return [
@@ -99,12 +99,12 @@ class EncoderEngine(Engine):
         ]
 
     @torch.inference_mode()
-    def _pooled(self, rows: Sequence[Row], pooling: str) -> list[Vectors]:
+    def _pooled(self, rows: Sequence[TokenRow], pooling: str) -> list[Vectors]:
         hidden = self._hidden(rows)
         found = [_pool(run.of(hidden), pooling) for run in runs(rows)]
         return list(torch.cat(found).cpu().numpy())
 
-    def _hidden(self, rows: Sequence[Row]) -> torch.Tensor:
+    def _hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """In float32, however precise the model is; rows without a token come last and have none."""
         read = [row for row in rows if len(row.ids)]
         return self.body.hidden(read).float() if read else torch.zeros(0, self.body.dims)
@@ -117,7 +117,7 @@ def _pool(vectors: torch.Tensor, pooling: str) -> torch.Tensor:
     return vectors[:, 0] if pooling == "first" else vectors.amax(1)
 
 
-class ClassifierEngine(Engine):
+class ClassifierEngine(TransformerEngine):
     """Classes of pairs of texts."""
 
     def __init__(self, description: "Transformer") -> None:
@@ -137,7 +137,7 @@ class ClassifierEngine(Engine):
         return in_batches(self.reader, texts, places, self._probable, self.budget)
 
     @torch.inference_mode()
-    def _probable(self, rows: Sequence[Row]) -> list[Floats]:
+    def _probable(self, rows: Sequence[TokenRow]) -> list[Floats]:
         read = [row for row in rows if len(row.ids)]  # those without a token come last
         logits = self.body.logits(read).double() if read else torch.zeros(0, self.classes)
         one = self.classes == 1 or self.several

@@ -23,12 +23,12 @@ from transformers import (
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.causal import load_causal, quiet
 from dialoscope.models.engines.device import halving
-from dialoscope.models.engines.token_ids import Words
+from dialoscope.models.engines.token_ids import Vocabulary
 from dialoscope.models.locations import Model
 from dialoscope.models.protocols import Generation
 
 if TYPE_CHECKING:
-    from dialoscope.models.engines.language_model import Engine
+    from dialoscope.models.engines.language_model import LanguageModelEngine
 
 BUDGET = {"cpu": 2048, "cuda": 65536}
 """Tokens of prompts and texts that are in the making together."""
@@ -37,13 +37,13 @@ BUDGET = {"cpu": 2048, "cuda": 65536}
 class Writer:
     """A model with its vocabulary, set to write."""
 
-    def __init__(self, model: Any, words: Words, engine: "Engine") -> None:  # noqa: ANN401 - generate() has no usable type
+    def __init__(self, model: Any, words: Vocabulary, engine: "LanguageModelEngine") -> None:  # noqa: ANN401 - generate() has no usable type
         self.model, self.words, self.start = model, words, engine.start
         self.room = engine.window
         self.budget = engine.description.budget or BUDGET.get(engine.device.type, BUDGET["cpu"])
 
     @classmethod
-    def of(cls, engine: "Engine") -> "Writer":
+    def of(cls, engine: "LanguageModelEngine") -> "Writer":
         """The writer for an engine's model."""
         model = _writing_model(engine.model, engine.device, engine.dtype, engine.description.fingerprint)
         return cls(model, engine.words, engine)
@@ -51,7 +51,7 @@ class Writer:
     def write(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
         """Texts for each prompt; each different prompt is worked on once, those of like length together."""
         unique = list(dict.fromkeys(prompts))
-        starts = [self._begun(tokens, how) for tokens in self.words.of(unique)]
+        starts = [self._begun(tokens, how) for tokens in self.words.encode(unique)]
         todo = sorted(range(len(unique)), key=lambda place: -len(starts[place]))
         found: dict[str, list[str]] = {}
 
@@ -102,7 +102,7 @@ class Writer:
                 stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, longest)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, longest:].tolist())
-        texts = [how.ended(self.words.text(row)) for row in rows]
+        texts = [how.ended(self.words.decode(row)) for row in rows]
         return [texts[place : place + how.samples] for place in range(0, len(texts), how.samples)]
 
 
@@ -177,11 +177,11 @@ def _number(text: str) -> int:
 class Stops(StoppingCriteria):
     """A row is done when its text holds one of the words that end it."""
 
-    def __init__(self, words: Words, stops: Sequence[str], begin: int) -> None:
+    def __init__(self, words: Vocabulary, stops: Sequence[str], begin: int) -> None:
         self.words, self.stops, self.begin = words, stops, begin
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:
         """Which rows are done."""
-        texts = [self.words.text(row) for row in input_ids[:, self.begin :].tolist()]
+        texts = [self.words.decode(row) for row in input_ids[:, self.begin :].tolist()]
         done = [any(stop in text for stop in self.stops) for text in texts]
         return torch.tensor(done, device=input_ids.device)

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.device import chosen_device
-from dialoscope.models.features import halves
+from dialoscope.models.features import to_half
 
 if TYPE_CHECKING:
     from dialoscope.models.features import Features
@@ -120,7 +120,7 @@ class HeadEngine:
         unique = list(dict.fromkeys(texts))
         if self.shape.recurrent:
             return dict(self._recurrent(unique, read))
-        rows = self.features.pooled(unique, self.shape.pooling)
+        rows = self.features.pool(unique, self.shape.pooling)
         known = np.flatnonzero(~np.isnan(rows).any(axis=1)).tolist()
         vectors = torch.from_numpy(rows[known].astype(float)).to(self.device)
         return {unique[place]: vector for place, vector in zip(known, vectors, strict=True)}
@@ -129,7 +129,7 @@ class HeadEngine:
         waiting: dict[str, torch.Tensor] = {}
         for place, rows in self.features.rows(texts):
             if len(rows):
-                read_rows = halves(rows) if self.halved else rows
+                read_rows = to_half(rows) if self.halved else rows
                 waiting[texts[place]] = torch.from_numpy(read_rows.astype(float))
             if len(waiting) == _AT_ONCE:
                 yield from self._together(waiting, read)

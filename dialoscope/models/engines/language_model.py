@@ -16,7 +16,7 @@ from dialoscope.models.engines import import_engine, llama
 from dialoscope.models.engines.attention import TreeAttention
 from dialoscope.models.engines.device import chosen_device, gpu_kernels, halving, torch_dtype
 from dialoscope.models.engines.packing import Pack, Piece, cut, packed
-from dialoscope.models.engines.token_ids import Words, vocabulary
+from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
 from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Continuation, Generation
 
@@ -46,7 +46,7 @@ class Decoder(Protocol):
         """How it rates every token of its vocabulary as the next."""
 
 
-class Engine:
+class LanguageModelEngine:
     """The weights of a description, and what they say of texts."""
 
     def __init__(self, description: "TransformerLanguageModel") -> None:
@@ -55,7 +55,7 @@ class Engine:
         self.config = self.model.config
         self.device = chosen_device(description.device)
         self.dtype = torch_dtype(description.dtype)
-        self.words = Words(vocabulary(self.model.folder))
+        self.words = Vocabulary(load_tokenizer(self.model.folder))
         self.window = description.limit
         self.start = self._start_tokens() if description.start == "bos" else ()
 
@@ -97,7 +97,7 @@ class Engine:
 
     def _pieces(self, texts: Sequence[Continuation]) -> list[list[Piece]]:
         """Each text as tokens, cut to what the model can see."""
-        tokens = self.words.numbered([text.prefix for text in texts], [text.text for text in texts])
+        tokens = self.words.encode_pairs([text.prefix for text in texts], [text.text for text in texts])
         return [cut(prefix, text, self.start, self.window) for prefix, text in tokens]
 
     def _scored(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Floats]]:

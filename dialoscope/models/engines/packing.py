@@ -28,7 +28,7 @@ class Piece(NamedTuple):
     tokens: tuple[int, ...]
 
 
-class Span(NamedTuple):
+class TokenRange(NamedTuple):
     """A run of tokens in a pack."""
 
     begin: int
@@ -46,8 +46,8 @@ class Pack:
     ids: Ints
     positions: Ints
     ends: Ints
-    trees: list[Span]
-    nodes: list[Span]
+    trees: list[TokenRange]
+    nodes: list[TokenRange]
     sources: Ints
     """Where the model has read all that stands before a scored token."""
     targets: Ints
@@ -60,7 +60,7 @@ class Pack:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def line(self, node: Span) -> Ints:
+    def line(self, node: TokenRange) -> Ints:
         """What the last token of a node sees: all tokens above it, and the node's own."""
         above = np.flatnonzero(self.ends[: node.begin] > node.begin)
         return np.concatenate([above, np.arange(node.begin, node.end)])
@@ -183,8 +183,8 @@ class _Layout:
     positions: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """Of each node, in tokens."""
-    trees: list[Span] = field(default_factory=list)
-    nodes: list[Span] = field(default_factory=list)
+    trees: list[TokenRange] = field(default_factory=list)
+    nodes: list[TokenRange] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
     placed: list[int] = field(default_factory=list)
@@ -206,13 +206,13 @@ class _Layout:
                 self._score(piece, last, len(prefix))
         for _, node in line:
             self.ends[node] = len(self.ids)
-        self.trees.append(Span(begin, len(self.ids)))
+        self.trees.append(TokenRange(begin, len(self.ids)))
 
     def _node(self, tokens: Sequence[int], position: int) -> int:
         begin = len(self.ids)
         self.ids.extend(tokens)
         self.positions.extend(range(position, position + len(tokens)))
-        self.nodes.append(Span(begin, len(self.ids)))
+        self.nodes.append(TokenRange(begin, len(self.ids)))
         self.ends.append(len(self.ids))
         return len(self.nodes) - 1
 

@@ -12,7 +12,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, PreTrain
 from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.causal import Loaded, load, quiet
-from dialoscope.models.engines.reader import Row
+from dialoscope.models.engines.reader import TokenRow
 from dialoscope.models.locations import Model
 
 _PADDED_LEFT = frozenset({"xlnet"})
@@ -56,7 +56,7 @@ class Padded:
         self._takes_kinds = takes_kinds and getattr(config, "type_vocab_size", 2) != 1
         self._layer: int | None = None
 
-    def hidden(self, rows: Sequence[Row]) -> torch.Tensor:
+    def hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """What the model makes of each token, row after row, (tokens, dims)."""
         told = self._told(rows)
         if self._layer is None:
@@ -66,14 +66,14 @@ class Padded:
         out: torch.Tensor = found[told["attention_mask"].bool()]
         return out
 
-    def logits(self, rows: Sequence[Row]) -> torch.Tensor:
+    def logits(self, rows: Sequence[TokenRow]) -> torch.Tensor:
         """How a classifier rates the classes of each row."""
         out: torch.Tensor = self._model(**self._told(rows)).logits
         return out
 
     def end_after(self, layers: int) -> None:
         """Remove the layers above; where that changes the one asked for, compute them for nothing."""
-        row = Row(0, np.arange(1, 8), np.zeros(7, np.int64))
+        row = TokenRow(0, np.arange(1, 8), np.zeros(7, np.int64))
         self._layer = layers
         with torch.inference_mode(), quiet():
             wanted = self.hidden([row])
@@ -83,7 +83,7 @@ class Padded:
                 removed.put_back()
                 self._layer = layers
 
-    def _told(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
+    def _told(self, rows: Sequence[TokenRow]) -> dict[str, torch.Tensor]:
         told = {
             "input_ids": self._rectangle([row.ids for row in rows], self._filler),
             "attention_mask": self._rectangle([np.ones_like(row.ids) for row in rows], 0),

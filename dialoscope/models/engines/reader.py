@@ -12,7 +12,7 @@ from tokenizers import Encoding
 from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import without_surrogates
-from dialoscope.models.engines.token_ids import vocabulary
+from dialoscope.models.engines.token_ids import load_tokenizer
 from dialoscope.models.protocols import Pair
 from dialoscope.models.truncation import Cut, may_exceed
 
@@ -29,7 +29,7 @@ _SPACE = re.compile(r"\s+")
 _LONGEST_WORD = 64
 
 
-class Row(NamedTuple):
+class TokenRow(NamedTuple):
     """The tokens of a text or pair, special ones included."""
 
     place: int
@@ -43,7 +43,7 @@ class Reader:
     """A tokenizer that knows how much its model can read."""
 
     def __init__(self, folder: Path, config: Mapping[str, Any], max_tokens: int) -> None:
-        self._tokenizer = vocabulary(folder)
+        self._tokenizer = load_tokenizer(folder)
         own = own_limit(folder, config)
         special = self._tokenizer.num_special_tokens_to_add(True)
         if max_tokens and not special < max_tokens <= own:
@@ -52,7 +52,7 @@ class Reader:
             )
         self.limit = max_tokens or own
 
-    def rows(self, texts: Sequence[str | Pair], places: Sequence[int]) -> list[Row]:
+    def rows(self, texts: Sequence[str | Pair], places: Sequence[int]) -> list[TokenRow]:
         """The row of each text, the longest first."""
         readable = [_readable(text) for text in texts]
         found = zip(places, readable, self._tokenizer.encode_batch_fast(readable), strict=True)
@@ -87,10 +87,10 @@ class Reader:
             readable = readable[space.end() if space and space.end() < len(readable) else begin :]
         return readable
 
-    def _row(self, place: int, text: str | tuple[str, str], encoding: Encoding) -> Row:
+    def _row(self, place: int, text: str | tuple[str, str], encoding: Encoding) -> TokenRow:
         if len(encoding) > self.limit:
             encoding = self._shortened(text)
-        return Row(place, np.array(encoding.ids, np.int64), np.array(encoding.type_ids, np.int64))
+        return TokenRow(place, np.array(encoding.ids, np.int64), np.array(encoding.type_ids, np.int64))
 
     def _shortened(self, text: str | tuple[str, str]) -> Encoding:
         """The end of a text goes; of a pair the beginning of the first, and of the second only what must."""

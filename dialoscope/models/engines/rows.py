@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from dialoscope.models.engines.device import halving
-from dialoscope.models.engines.reader import Reader, Row
+from dialoscope.models.engines.reader import Reader, TokenRow
 from dialoscope.models.protocols import Pair
 
 Found = TypeVar("Found")
@@ -32,7 +32,7 @@ class Run(NamedTuple):
         return tokens[self.begin : self.end].view(self.rows, self.length, *tokens.shape[1:])
 
 
-def runs(rows: Sequence[Row]) -> list[Run]:
+def runs(rows: Sequence[TokenRow]) -> list[Run]:
     """The runs of equally long rows in a batch."""
     found, begin = [], 0
     for length, equal in groupby(len(row.ids) for row in rows):
@@ -46,12 +46,12 @@ def in_batches(
     reader: Reader,
     texts: Sequence[str | Pair],
     places: Sequence[int],
-    compute: Callable[[list[Row]], list[Found]],
+    compute: Callable[[list[TokenRow]], list[Found]],
     budget: int,
 ) -> Iterator[tuple[int, Found]]:
     """What is computed for each row, with its place; long texts first, rows of a batch of like length."""
     order = sorted(places, key=lambda place: -_size(texts[place]))
-    waiting: list[Row] = []
+    waiting: list[TokenRow] = []
     windows = _ahead(reader, texts, order)
 
     def work(budget: int) -> Iterator[tuple[int, Found]]:
@@ -65,7 +65,7 @@ def in_batches(
     return halving(work, budget, LEAST_BUDGET)
 
 
-def _ahead(reader: Reader, texts: Sequence[str | Pair], order: Sequence[int]) -> Iterator[list[Row]]:
+def _ahead(reader: Reader, texts: Sequence[str | Pair], order: Sequence[int]) -> Iterator[list[TokenRow]]:
     """The rows of so many texts at a time; those of the next are made by another thread meanwhile."""
     parts = [order[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(order), TEXTS_AT_ONCE)]
     with ThreadPoolExecutor(1) as other:
@@ -77,7 +77,7 @@ def _ahead(reader: Reader, texts: Sequence[str | Pair], order: Sequence[int]) ->
             yield rows
 
 
-def _rows(reader: Reader, texts: Sequence[str | Pair], places: Sequence[int]) -> list[Row]:
+def _rows(reader: Reader, texts: Sequence[str | Pair], places: Sequence[int]) -> list[TokenRow]:
     return reader.rows([texts[place] for place in places], places)
 
 

@@ -18,7 +18,7 @@ from dialoscope.models.engines.generation import (
     end_tokens,
     generation_settings,
 )
-from dialoscope.models.engines.token_ids import Words, vocabulary
+from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
 from dialoscope.models.locations import Model
 from dialoscope.models.protocols import Generation
 
@@ -43,7 +43,7 @@ class Seq2seqWriter:
                 f"{found.lacking[0]}."
             )
         self.model: Any = found.model
-        self.words = Words(vocabulary(files.folder))
+        self.words = Vocabulary(load_tokenizer(files.folder))
         self.budget = BUDGET.get(self.model.device.type, BUDGET["cpu"])
         config = self.model.config
         self.start = getattr(self.model.generation_config, "decoder_start_token_id", None)
@@ -78,7 +78,7 @@ class Seq2seqWriter:
         """With the tokens that the model wants around a text; a long one loses its beginning."""
         tokenizer = self.words.tokenizer
         around = tokenizer.num_special_tokens_to_add(is_pair=False)
-        (inner,) = self.words.of([prompt])
+        (inner,) = self.words.encode([prompt])
         if len(inner) + around > self.room:
             prompt = tokenizer.decode(list(inner[len(inner) + around - self.room :]))
         ids: list[int] = tokenizer.encode(prompt, add_special_tokens=True).ids
@@ -104,5 +104,5 @@ class Seq2seqWriter:
                 stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, 1)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, 1:].tolist())
-        written = [how.ended(self.words.text(row).lstrip()) for row in rows]
+        written = [how.ended(self.words.decode(row).lstrip()) for row in rows]
         return [written[place : place + how.samples] for place in range(0, len(written), how.samples)]

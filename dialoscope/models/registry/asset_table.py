@@ -44,20 +44,20 @@ def as_markdown() -> str:
     )
 
 
-class Verdict(NamedTuple):
+class Verification(NamedTuple):
     """What a look at every byte found, as lines to show."""
 
     sound: list[str]
     damaged: list[str]
 
 
-def verdict(names: Iterable[str] = ()) -> Verdict:
+def verify_assets(names: Iterable[str] = ()) -> Verification:
     """Verify assets, those that are here if none is named."""
     wanted = list(names)
     found = [one for one in verify(wanted or ASSETS) if wanted or one.folder]
     sound = [f"{one.asset.name} is whole ({one.folder})." for one in _whole(found)]
     damaged = [_complaint(one) for one in found if one not in _whole(found)]
-    return Verdict(sound or ([] if damaged else ["No asset is here."]), damaged)
+    return Verification(sound or ([] if damaged else ["No asset is here."]), damaged)
 
 
 def _row(found: Status) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
     monkeypatch.delenv("DIALOSCOPE_SCORES", raising=False)
     monkeypatch.delenv("DIALOSCOPE_SCORES_LIMIT", raising=False)
-    memory._tell.cache_clear()
+    memory._notify.cache_clear()
     return tmp_path
 
 
@@ -141,17 +141,19 @@ def test_a_name_with_lone_surrogates_is_no_problem():
     ("given", "message"),
     [
         ([0], r"no value for 2 of 3 texts, the first of them number 1\."),
-        ([0, 1, 2, 3], r"a value for text 3, which is not awaited\."),
-        ([0, 1, 1, 2], r"a value for text 1, which is not awaited\."),
+        ([0, 1, 2, 3], r"an unexpected value for text 3\."),
+        ([0, 1, 1, 2], r"an unexpected value for text 1\."),
     ],
 )
 def test_a_backend_that_breaks_its_word_is_found_out(given, message):
     with pytest.raises(RuntimeError, match=message):
-        compute_cached("any", [b"a", b"b", b"c"], lambda positions: ((number, np.ones(1)) for number in given))
+        compute_cached(
+            "any", [b"a", b"b", b"c"], lambda positions: ((number, np.ones(1)) for number in given)
+        )
 
 
 def test_only_numbers_are_cache_status():
-    with pytest.raises(TypeError, match=r"Only arrays of numbers are kept, not of object\."):
+    with pytest.raises(TypeError, match=r"Only arrays of numbers can be cached, not arrays of object\."):
         compute_cached("any", [b"a"], lambda positions: [(0, np.array([None]))])
 
 
@@ -163,14 +165,16 @@ def test_what_was_finished_before_a_failure_is_cache_status():
     with pytest.raises(BackendError, match="out of tea"):
         compute_cached("any", [b"a", b"b"], failing)
     asked = []
-    compute_cached("any", [b"a", b"b"], lambda positions: (asked.append(p) or (p, np.ones(1)) for p in positions))
+    compute_cached(
+        "any", [b"a", b"b"], lambda positions: (asked.append(p) or (p, np.ones(1)) for p in positions)
+    )
     assert asked == [0]
 
 
 PROGRAM = """
 import sys, time, numpy as np
-from dialoscope.backends import memory
-memory._SECONDS = 0.02
+from dialoscope.models import cache as memory
+memory._BUFFER_SECONDS = 0.02
 start, end, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 def compute(positions):
     for position in positions:
@@ -313,7 +317,7 @@ def test_a_damaged_file_is_made_anew(folder, damage, reason, capsys):
     shown = capsys.readouterr().err
     assert shown.startswith(f"The score cache {path} is damaged (")
     assert reason in shown
-    assert shown.endswith("); it is made anew.\n")
+    assert shown.endswith(") and is replaced by a new one.\n")
     assert shown.count("\n") == 1
     after.scores()
     assert (again.asked, after.asked) == (["1", "2"], [])
@@ -331,9 +335,9 @@ def test_a_database_of_somebody_else_is_left_alone(folder, change, capsys):
         again.scores()
         assert again.asked == ["a"]
     clear_cache()
-    shown = f"The score cache {path} cannot be used (it is not Dialoscope's); scores are not kept.\n"
+    shown = f"The score cache {path} cannot be used (it belongs to another program); scores are not stored.\n"
     assert capsys.readouterr().err == shown
-    assert cache_status().problem == "it is not Dialoscope's"
+    assert cache_status().problem == "it belongs to another program"
     assert path.read_bytes() == before
 
 
@@ -418,7 +422,7 @@ def test_a_folder_in_its_place_turns_it_off_with_one_notice(folder, capsys):
     Model(["a"]).scores()
     Model(["a"]).scores()
     assert capsys.readouterr().err == (
-        f"The score cache {path} cannot be used (unable to open database file); scores are not kept.\n"
+        f"The score cache {path} cannot be used (unable to open database file); scores are not stored.\n"
     )
     assert cache_status().problem
 
@@ -438,7 +442,7 @@ def test_a_damaged_file_that_cannot_be_moved_turns_it_off(folder, monkeypatch, c
 
     monkeypatch.setattr(memory, "_discard", refuse)
     Model(["a"]).scores()
-    assert "cannot be used ([Errno 13] Permission denied); scores are not kept." in capsys.readouterr().err
+    assert "cannot be used ([Errno 13] Permission denied); scores are not stored." in capsys.readouterr().err
 
 
 def test_a_full_disk_does_not_stop_the_work(folder):
@@ -447,13 +451,13 @@ def test_a_full_disk_does_not_stop_the_work(folder):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert errors.count("\n") == 1
-    assert errors.endswith("; scores are not kept.\n")
+    assert errors.endswith("; scores are not stored.\n")
     assert cache_status().entries < 8000
 
 
 def test_a_lock_that_is_held_for_too_long_does_not_stop_the_work(folder, monkeypatch, capsys):
     Model(["a"]).scores()
-    monkeypatch.setattr(memory, "_WAIT", 0.05)
+    monkeypatch.setattr(memory, "_TIMEOUT", 0.05)
     other = sqlite3.connect(folder / "scores-1.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     model = Model(["a", "b"])
@@ -461,12 +465,12 @@ def test_a_lock_that_is_held_for_too_long_does_not_stop_the_work(folder, monkeyp
     other.execute("ROLLBACK")
     other.close()
     assert model.asked == ["b"]
-    assert "cannot be used (database is locked); scores are not kept." in capsys.readouterr().err
+    assert "cannot be used (database is locked); scores are not stored." in capsys.readouterr().err
 
 
 def test_what_is_known_is_used_where_the_day_cannot_be_noted(folder, monkeypatch, capsys):
     Model(["a"]).scores()
-    monkeypatch.setattr(memory, "_WAIT", 0.05)
+    monkeypatch.setattr(memory, "_TIMEOUT", 0.05)
     monkeypatch.setattr(memory, "_today", lambda: 10**6)
     other = sqlite3.connect(folder / "scores-1.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -552,7 +556,7 @@ def test_a_limit_of_nothing_keeps_next_to_nothing(monkeypatch):
 
 @given(st.lists(st.integers(1, 2**40), max_size=8), st.floats(0, 1))
 def test_the_oldest_share_is_found(sizes, share):
-    day, part = memory._oldest(list(enumerate(sizes)), share)
+    day, part = memory._split_days(list(enumerate(sizes)), share)
     gone = sum(sizes[:day]) + part * sizes[day] if sizes else 0
     assert 0 <= part <= 1
     assert gone == pytest.approx(share * sum(sizes), rel=1e-6, abs=1e-6)
@@ -560,7 +564,9 @@ def test_the_oldest_share_is_found(sizes, share):
 
 def test_a_bar_says_what_is_computed_and_only_what_is_lacking(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    compute_cached("any", [b"a", b"b"], lambda positions: ((p, np.ones(1)) for p in positions), label="Scoring")
+    compute_cached(
+        "any", [b"a", b"b"], lambda positions: ((p, np.ones(1)) for p in positions), label="Scoring"
+    )
     shown = capsys.readouterr().err
     assert "Scoring" in shown
     assert "2/2" in shown
@@ -568,7 +574,7 @@ def test_a_bar_says_what_is_computed_and_only_what_is_lacking(monkeypatch, capsy
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("setting", "value"), [("_SECONDS", 0.0), ("_BYTES", 1)])
+@pytest.mark.parametrize(("setting", "value"), [("_BUFFER_SECONDS", 0.0), ("_BUFFER_BYTES", 1)])
 def test_long_work_is_written_as_it_goes(monkeypatch, setting, value):
     monkeypatch.setattr(memory, setting, value)
     entries = []

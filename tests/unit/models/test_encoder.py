@@ -19,7 +19,7 @@ from dialoscope.core.signature import signature
 from dialoscope.models.cache import cache_status
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.engines import encoder as encoder_engine
-from dialoscope.models.engines.reader import Row
+from dialoscope.models.engines.reader import TokenRow
 from dialoscope.models.protocols import Encoder, Pair
 from dialoscope.models.registry import locate
 from tests.unit.models.tiny import SENTENCES
@@ -281,7 +281,13 @@ def test_weights_may_stand_below_a_head_and_have_their_old_names(tiny, tmp_path)
 
 def test_a_padding_token_within_a_text_has_the_position_that_roberta_gives_it(tiny):
     body = encoder(tiny("roberta"))._engine.body
-    assert body._positions([Row(0, np.array([0, 7, 1, 9, 2]), np.zeros(5, int))]).tolist() == [2, 3, 1, 4, 5]
+    assert body._positions([TokenRow(0, np.array([0, 7, 1, 9, 2]), np.zeros(5, int))]).tolist() == [
+        2,
+        3,
+        1,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
@@ -379,11 +385,11 @@ def test_a_description_is_light_and_signs_itself():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": ""}, "A transformer needs a name: a folder, an asset, or a name on the hub."),
+        ({"model": ""}, "A transformer needs a name: a folder, an asset, or a model on the hub."),
         ({"dtype": "int8"}, "dtype is 'int8'; it must be one of: float32, bfloat16, float16."),
         ({"pooling": "last"}, "pooling is 'last'; it must be one of: first, mean, max."),
-        ({"max_tokens": -1}, "max_tokens is -1; it must be 0 (what suits) or more."),
-        ({"budget": -5}, "budget is -5; it must be 0 (what suits) or more."),
+        ({"max_tokens": -1}, "max_tokens is -1; it must be 0 (chosen automatically) or more."),
+        ({"budget": -5}, "budget is -5; it must be 0 (chosen automatically) or more."),
     ],
 )
 def test_settings_that_cannot_be_are_refused_at_once(settings, message):

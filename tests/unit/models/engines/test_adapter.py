@@ -346,7 +346,7 @@ def test_a_file_that_holds_no_settings_is_told(llama, tmp_path, written):
 @pytest.mark.parametrize("named", [None, "", 7, ["x"]])
 def test_an_adapter_must_name_its_model(llama, tmp_path, named):
     folder = copied(llama, tmp_path / "a", base_model_name_or_path=named)
-    assert refused(folder) == f"{folder / ADAPTER} does not name the model that it belongs to."
+    assert refused(folder) == f"{folder / ADAPTER} does not name the base model of the adapter."
 
 
 def test_a_model_below_that_is_not_there_is_told(llama, tmp_path):
@@ -356,7 +356,9 @@ def test_a_model_below_that_is_not_there_is_told(llama, tmp_path):
 
 def test_an_adapter_of_an_adapter_is_refused(llama, tmp_path):
     folder = copied(llama, tmp_path / "a", base_model_name_or_path=str(llama))
-    assert refused(folder) == f"{folder} was trained on top of {llama}, which is an adapter itself."
+    assert (
+        refused(folder) == f"The base model of the adapter {folder} is {llama}, which is an adapter itself."
+    )
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama-tied"])
@@ -441,7 +443,7 @@ def test_damaged_weights_are_told(llama, tmp_path, content):
 def test_weights_that_can_run_code_are_not_read(llama, tmp_path):
     folder = shutil.copytree(llama, tmp_path / "a")
     (folder / WEIGHTS).rename(folder / "adapter_model.bin")
-    assert "has no weights as safetensors" in refused(folder)
+    assert "has no weights in safetensors" in refused(folder)
 
 
 def test_a_head_that_is_not_there_is_told(bert, tmp_path):
