@@ -60,11 +60,11 @@ def verify(
     """Hash every file of assets and compare with what they should be."""
     from dialoscope.models.registry import asset_table
 
-    verdict = asset_table.verify_assets(names)
-    if verdict.sound:
-        screen.show("\n".join(verdict.sound))
-    if verdict.damaged:
-        screen.complain("\n".join(verdict.damaged))
+    verification = asset_table.verify_assets(names)
+    if verification.valid:
+        screen.show("\n".join(verification.valid))
+    if verification.damaged:
+        screen.complain("\n".join(verification.damaged))
         raise typer.Exit(1)
 
 

@@ -15,7 +15,7 @@ from dialoscope.core.errors import BackendError
 from dialoscope.models.cache import cache_status
 from dialoscope.models.registry import offline, status
 from dialoscope.models.registry.asset import megabytes
-from dialoscope.models.registry.lookup import what_to_do
+from dialoscope.models.registry.lookup import repair_advice
 
 State = Literal["ok", "lacking", "wrong"]
 
@@ -127,7 +127,7 @@ def _check_assets() -> Iterator[Check]:
     for state in status():
         asset, about = state.asset, f"asset {state.asset.name}"
         if state.problem:
-            yield Check(about, "wrong", f"{state.problem} ({state.folder})", what_to_do(state))
+            yield Check(about, "wrong", f"{state.problem} ({state.folder})", repair_advice(state))
         elif state.folder:
             yield Check(about, "ok", str(state.folder))
         else:

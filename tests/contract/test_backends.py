@@ -305,15 +305,16 @@ def test_its_fingerprint_is_short_plain_text_and_stays(made, name):
 def test_describing_backends_loads_nothing():
     program = """
 import sys
-from dialoscope.backends import bilinear, classifier, encoder, fake, http
-from dialoscope.backends import language_model, tagger, vectors, wordnet
+from dialoscope.models import bilinear, classifier, encoder, fakes, http_language_model
+from dialoscope.models import language_model, tagger, vectors, wordnet
 here = "/no/such/folder"
 made = [
     language_model.TransformerLanguageModel(here), encoder.TransformerEncoder(here), wordnet.WordNet(here),
-    classifier.TransformerClassifier(here), http.HttpLanguageModel("http://localhost:9/v1", "any"),
-    vectors.StaticVectors(here), tagger.SpacyTagger(here), fake.FakeLanguageModel(), fake.FakeEncoder(),
-    fake.FakeClassifier(), fake.FakeWordVectors(), fake.FakeTagger(), fake.FakeLexicon(),
-    bilinear.BilinearRegressor(here), fake.FakeRegressor(),
+    classifier.TransformerClassifier(here),
+    http_language_model.HttpLanguageModel("http://localhost:9/v1", "any"),
+    vectors.StaticVectors(here), tagger.SpacyTagger(here), fakes.FakeLanguageModel(), fakes.FakeEncoder(),
+    fakes.FakeClassifier(), fakes.FakeWordVectors(), fakes.FakeTagger(), fakes.FakeLexicon(),
+    bilinear.BilinearRegressor(here), fakes.FakeRegressor(),
 ]
 [hash(one) for one in made]
 heavy = {"torch", "transformers", "tokenizers", "safetensors", "spacy", "nltk", "pyarrow", "scipy"}

@@ -160,10 +160,10 @@ def test_plain_models_are_read_without_padding(tiny, name):
 
 def test_an_encoder_is_no_classifier(tmp_path):
     with pytest.raises(
-        BackendError, match=r"This model is no classifier: it has no weights that rate classes\."
+        BackendError, match=r"This model is not a classifier: it has no classification head\."
     ):
         classifier(save_encoder("bert", tmp_path / "bert")).classify(PAIRS)
-    message = r"distilbert is no whole classifier: it lacks the weights classifier\.bias\."
+    message = r"distilbert is not a complete classifier: the weights classifier\.bias are missing\."
     with pytest.raises(BackendError, match=message):
         classifier(save_encoder("distilbert", tmp_path / "distilbert")).classify(PAIRS)
 
@@ -174,7 +174,7 @@ def test_heads_are_loaded_with_what_stands_before_them(tiny, tmp_path):
     weights = load_file(folder / "model.safetensors")
     del weights["classifier.dense.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BackendError, match="no classifier"):
+    with pytest.raises(BackendError, match="not a classifier"):
         classifier(folder).classify(PAIRS)
 
 

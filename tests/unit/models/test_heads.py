@@ -234,11 +234,11 @@ def test_weights_are_those_of_the_head_and_no_others(tmp_path, no_scores):
     sound = load_file(path)
     lacking = {name: one for name, one in sound.items() if name != "bilinear"}
     written(folder, lacking, spec["settings"])
-    refused(folder, f"{path} lacks the weight 'bilinear': it is not of this kind of head.")
+    refused(folder, f"{path}: the weight 'bilinear' is missing; it is not this kind of head.")
     written(folder, {**sound, "more": torch.zeros(1)}, spec["settings"])
-    refused(folder, f"{path} has, and should not have, the weight 'more': it is not of this kind of head.")
+    refused(folder, f"{path}: the weight 'more' is unexpected; it is not this kind of head.")
     written(folder, {**sound, "bilinear": torch.zeros(2, 3)}, spec["settings"])
-    refused(folder, f"{path}: the weight 'bilinear' is of the shape (2, 3), but must be (26, 26).")
+    refused(folder, f"{path}: the weight 'bilinear' has the shape (2, 3), but must have (26, 26).")
     save_file({**sound, "bilinear": torch.zeros(26, 26)}, path)
     refused(folder, f"{path} is damaged: the weights have changed since the training.")
 

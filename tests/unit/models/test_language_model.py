@@ -465,7 +465,7 @@ def changed(folder, target, **changes):
 
 def test_a_model_without_a_first_token_says_what_to_do(tiny, tmp_path):
     folder = changed(tiny("gpt2"), tmp_path / "bare", bos_token_id=None, eos_token_id=None)
-    with pytest.raises(BackendError, match="has no token that begins a text; use start='none'"):
+    with pytest.raises(BackendError, match="has no start token; use start='none'"):
         model(folder).log_probabilities(PAIRS)
     assert_equal(
         model(folder, start="none").log_probabilities(PAIRS), by_transformers(tiny("gpt2"), PAIRS, start=())
@@ -504,7 +504,8 @@ def test_weights_that_are_lacking_are_not_made_up(tiny, tmp_path):
     folder = changed(tiny("llama-biased"), tmp_path / "headless")
     save_quietly(LlamaModel.from_pretrained(folder), folder)
     with pytest.raises(
-        BackendError, match=r"is no whole language model: it lacks 1 weights, such as lm_head\.weight"
+        BackendError,
+        match=r"is not a complete language model: 1 weights are missing, such as lm_head",
     ):
         model(folder).log_probabilities(PAIRS)
 
@@ -537,9 +538,7 @@ def test_an_encoder_is_no_language_model(tiny, tmp_path):
     save_quietly(encoder, folder)
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**settings, "is_decoder": False}))
-    with pytest.raises(
-        BackendError, match=r"also reads what follows a word, .* Name a causal language model"
-    ):
+    with pytest.raises(BackendError, match=r"also attends to later tokens, .* Name a causal language model"):
         model(folder).log_probabilities(PAIRS)
 
 
@@ -623,7 +622,7 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 from dialoscope.models.protocols import Continuation, Generation, LanguageModel
 from dialoscope.models.language_model import TransformerLanguageModel
-from dialoscope.errors import MissingExtra
+from dialoscope.core.errors import MissingExtra
 try:
     model = TransformerLanguageModel({model!r}, device="cpu")
     model.{call}
