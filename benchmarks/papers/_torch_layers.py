@@ -6,9 +6,9 @@ import torch
 
 from dialoscope.models.engines.encoder import BUDGET, _pool
 from dialoscope.models.engines.padded import load_encoder
-from dialoscope.models.engines.reader import Reader, Row
+from dialoscope.models.engines.reader import Reader, TokenRow
 from dialoscope.models.engines.rows import in_batches
-from dialoscope.models.locations import found_model
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Pair, Vectors
 
 
@@ -16,7 +16,7 @@ class EveryLayer:
     """A model with all of its layers, each pooled in every way."""
 
     def __init__(self, model: str, poolings: Sequence[str]) -> None:
-        files = found_model(model)
+        files = find_model(model)
         self._poolings = poolings
         self._reader = Reader(files.folder, files.config, 0)
         layers = int(files.config["num_hidden_layers"])
@@ -27,7 +27,7 @@ class EveryLayer:
         return in_batches(self._reader, texts, places, self._pooled, BUDGET["cpu"])
 
     @torch.inference_mode()
-    def _pooled(self, rows: list[Row]) -> list[Vectors]:
+    def _pooled(self, rows: list[TokenRow]) -> list[Vectors]:
         told = self._padded._told(rows)
         hidden = torch.stack(self._padded._model(**told, output_hidden_states=True).hidden_states)
         return [self._each_way(hidden[:, place, : len(row.ids)]) for place, row in enumerate(rows)]

@@ -12,7 +12,7 @@ from statistics import mean, median
 import numpy as np
 
 from benchmarks._shared import corpora_folder
-from dialoscope.models.bilinear import encoder_of, sides_of
+from dialoscope.models.bilinear import encode_replies, resolve_encoder
 from dialoscope.training.bilinear_fit import Lesson, after, begun, calibrated, trial
 from dialoscope.training.rated_replies import RatedReplies, read_rated
 from dialoscope.training.rating_correlation import correlations
@@ -73,7 +73,7 @@ def row(encoder: str, tested: str, rated: dict[str, RatedReplies]) -> list[float
 
 def lesson_of(rated: RatedReplies, recipe: AdemRecipe) -> Lesson:
     """The vectors of rated replies, which are remembered."""
-    return Lesson(sides_of(encoder_of(recipe.model), rated.replies, recipe.turns), rated.ratings)
+    return Lesson(encode_replies(resolve_encoder(recipe.model), rated.replies, recipe.turns), rated.ratings)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.encoder import Pooling
 from dialoscope.models.locations import configuration, fingerprint, model_folder
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
@@ -59,11 +59,11 @@ def layers_of(model: str) -> int:
 @lru_cache(maxsize=1)
 def _every(model: str, texts: tuple[Pair, ...]) -> Vectors:
     """(texts, layers, poolings, dims)."""
-    found = remembered(
+    found = compute_cached(
         f"every-layer v:1 {fingerprint(model, 'main')}",
         [text_key(*text) for text in texts],
         lambda places: _body(model).read(texts, places),
-        what=f"All layers of {model}",
+        label=f"All layers of {model}",
     )
     return np.stack(found)
 

@@ -16,7 +16,7 @@ from dialoscope.core.signature import signature
 from dialoscope.models.asset_kinds import asset_names_of
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.language_model import TransformerLanguageModel
-from dialoscope.models.named_models import described
+from dialoscope.models.named_models import resolve_model
 from dialoscope.models.protocols import Encoder, LanguageModel
 from dialoscope.models.registry import licences
 
@@ -60,7 +60,7 @@ def augment(
     made_by = _method(method, lm, sample)
     near = made_by.usual_nearest if nearest is None else nearest
     _check(k, ask, near, system)
-    by = described(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
+    by = resolve_model(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
     parts = [getattr(made_by, one.name) for one in fields(made_by)]
     licences.allow(made_by.name, asset_names_of([by, *parts]), licence)
     read = queries_of(data, ask, system)
@@ -81,7 +81,9 @@ def _method(method: str | Method, lm: LanguageModel | str | None, sample: bool) 
     if method == "generator":
         model = lm or "smollm2"
         usual = TransformerLanguageModel()
-        return Generator(described(LanguageModel, model, usual) if isinstance(model, str) else model, sample)
+        return Generator(
+            resolve_model(LanguageModel, model, usual) if isinstance(model, str) else model, sample
+        )
     if lm is not None or sample:
         raise DialoscopeError("A language model and sampling are for the generator: method='generator'.")
     if method == "wordnet":

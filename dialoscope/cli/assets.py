@@ -61,11 +61,11 @@ def verify(
     """Check every file of assets against its hash."""
     from dialoscope.models.registry import asset_table
 
-    verdict = asset_table.verdict(names)
-    if verdict.sound:
-        screen.show("\n".join(verdict.sound))
-    if verdict.damaged:
-        screen.complain("\n".join(verdict.damaged))
+    verification = asset_table.verify_assets(names)
+    if verification.valid:
+        screen.show("\n".join(verification.valid))
+    if verification.damaged:
+        screen.complain("\n".join(verification.damaged))
         raise typer.Exit(1)
 
 

@@ -22,7 +22,7 @@ from dialoscope.metrics.shared.base import (
     SumMetric,
     setting_types,
 )
-from dialoscope.models.named_models import described, is_kind
+from dialoscope.models.named_models import is_kind, resolve_model
 from dialoscope.models.registry import ASSETS, licences
 
 __all__ = [
@@ -163,7 +163,9 @@ def _models(
         if is_kind(kind) and (name in settings or own or allowed is not usual):
             usual = allowed
             model = settings.get(name, usual)
-            model = described(kind, model, like=usual, settings=own) if isinstance(model, str) else model
+            model = (
+                resolve_model(kind, model, default=usual, settings=own) if isinstance(model, str) else model
+            )
             found[name] = _set(chosen, name, model, own)
     return found
 

@@ -16,9 +16,9 @@ from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric
 from dialoscope.metrics.shared.matching import Couple, in_chunks, text_size
 from dialoscope.metrics.shared.truncation_notes import note_cut_references
 from dialoscope.metrics.shared.word_vectors import VectorTexts, WordVectorMetric, cosines
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.encoder import TransformerEncoder
-from dialoscope.models.named_models import described
+from dialoscope.models.named_models import resolve_model
 from dialoscope.models.protocols import Backend, Encoder, Vectors, WordVectors
 from dialoscope.text.batch import Batch
 
@@ -81,7 +81,7 @@ class PooledBesideReferences(Metric[Sums]):
 
     @property
     def _words(self) -> WordVectors:
-        found: WordVectors = described(WordVectors, self.vectors)
+        found: WordVectors = resolve_model(WordVectors, self.vectors)
         return found
 
     def _compared_words(self, batch: Batch) -> Floats:
@@ -148,12 +148,12 @@ class _PooledWords(WordVectorMetric):
 
 def remembered_cosines(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
     """The cosines of all couples in each way of pooling; what is known comes from the score cache."""
-    found = remembered(
+    found = compute_cached(
         f"pooled cosines v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
         lambda places: _cosines(encoder, couples, places),
-        what=f"Comparing with {encoder}",
-        keep=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
+        label=f"Comparing with {encoder}",
+        use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
     return np.array(found, float).reshape(-1, len(POOLINGS))
 

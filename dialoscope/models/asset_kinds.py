@@ -1,4 +1,4 @@
-"""Which assets a backend can use, asked before one is fetched in vain, and which it does use."""
+"""The kinds of assets that a model can use, and the names of the assets that it uses."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,25 +8,25 @@ from dialoscope.models.registry import ASSETS
 
 
 def assets_of_kind(*kinds: str) -> list[str]:
-    """The names of the assets of these kinds."""
+    """Return the names of the assets of these kinds."""
     return [name for name, asset in ASSETS.items() if asset.kind in kinds]
 
 
-def check_kind(name: str, what: str, *kinds: str) -> str:
-    """The name of an asset, which must be of one of these kinds; `what` says in a message what it is not."""
+def check_kind(name: str, expected: str, *kinds: str) -> str:
+    """Return the name of an asset after checking its kind; `expected` describes it in the message."""
     if name in ASSETS and ASSETS[name].kind not in kinds:
         raise BackendError(
-            f"The asset '{name}' is no {what}, but of the kind: {ASSETS[name].kind}. "
+            f"The asset '{name}' is not a {expected}; its kind is: {ASSETS[name].kind}. "
             f"These can be used: {', '.join(assets_of_kind(*kinds))}."
         )
     return name
 
 
-def asset_names_of(things: Iterable[object]) -> tuple[str, ...]:
-    """The names of the assets that backends, or what is made of them, use; those of others have none."""
-    return tuple(dict.fromkeys(name for thing in things for name in getattr(thing, "asset_names", ())))
+def asset_names_of(users: Iterable[object]) -> tuple[str, ...]:
+    """Return the names of the assets that models, or metrics and systems with models, use."""
+    return tuple(dict.fromkeys(name for user in users for name in getattr(user, "asset_names", ())))
 
 
-def asset_named(name: str) -> tuple[str, ...]:
-    """The name, where it is that of an asset: a file or folder of that name comes first."""
+def matching_assets(name: str) -> tuple[str, ...]:
+    """Return the name in a tuple if it refers to an asset; files and folders have precedence."""
     return (name,) if name in ASSETS and not Path(name).exists() else ()

@@ -1,4 +1,4 @@
-"""Ratings foretold from vectors of context, reference and reply, which `dialoscope train adem` learns."""
+"""Regression of ratings on vectors of context, reference and reply, trained by `dialoscope train adem`."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -19,34 +19,34 @@ from dialoscope.models.checkpoints import WEIGHTS, Trained, check_weights, weigh
 from dialoscope.models.content import content_hash
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.locations import SPEC, configuration
-from dialoscope.models.named_models import described
+from dialoscope.models.named_models import resolve_model
 from dialoscope.models.protocols import Encoder
-from dialoscope.models.truncation import Cut, cut_by, latest
+from dialoscope.models.truncation import Cut, find_cuts, latest
 
 RECIPE = "adem"
-"""The recipe of such checkpoints."""
+"""The recipe in the spec of these checkpoints."""
 
 
-class Sides(NamedTuple):
-    """Vectors of what a reply answers, of what people said in its place, and of the reply: a row each."""
+class ReplyVectors(NamedTuple):
+    """Vectors of contexts, references and replies, one row per reply."""
 
     context: Floats
     reference: Floats
     reply: Floats
 
-    def take(self, rows: Ints) -> "Sides":
-        """Those of some replies."""
-        return Sides(*(side[rows] for side in self))
+    def take(self, rows: Ints) -> "ReplyVectors":
+        """Return the vectors of some replies."""
+        return ReplyVectors(*(vectors[rows] for vectors in self))
 
 
 @dataclass(frozen=True, eq=False)
 class Bilinear:
-    """(cᵀMr̂ + rᵀNr̂ − α) / β over vectors in fewer dimensions, and how far it was seen to hold."""
+    """The model (cᵀMr̂ + rᵀNr̂ − α) / β on projected vectors, and the region of its training data."""
 
     mean: Floats  # (vectors' dims,)
-    """What is taken from each vector first."""
+    """Mean that is subtracted from each vector."""
     axes: Floats  # (vectors' dims, dims)
-    """The directions that are kept of it."""
+    """Principal axes on which vectors are projected."""
     context_matrix: Floats  # (dims, dims)
     """M, between context and reply."""
     reference_matrix: Floats  # (dims, dims)
@@ -54,178 +54,181 @@ class Bilinear:
     scale: Floats  # (2,)
     """α and β."""
     centre: Floats  # (2 dims + 2,)
-    """Where context and reply lie in training, and how much of each is in no direction that is kept."""
+    """Mean over the training data of projected context and reply, and of the norms of their residuals."""
     spread: Floats  # (2 dims + 2,)
-    """How far they lie around it, in each of these."""
+    """Standard deviation of each of these."""
     limit: Floats  # (1,)
-    """The strangeness within which 99 of 100 rated replies to unknown contexts lay."""
+    """The 99th percentile of distances of held-out rated replies, which has strangeness 1."""
 
-    def ratings(self, sides: Sides) -> Floats:
-        """What people would say of each reply."""
-        context, reference, reply = (self.projected(side) for side in sides)
+    def ratings(self, vectors: ReplyVectors) -> Floats:
+        """Return the predicted rating of each reply."""
+        context, reference, reply = (self.project(side) for side in vectors)
         alpha, beta = self.scale
-        both = context @ self.context_matrix + reference @ self.reference_matrix
-        return np.asarray(((both * reply).sum(axis=1) - alpha) / beta)
+        weighted = context @ self.context_matrix + reference @ self.reference_matrix
+        return np.asarray(((weighted * reply).sum(axis=1) - alpha) / beta)
 
-    def strangeness(self, sides: Sides) -> Floats:
-        """How far context and reply of each lie from what was learned from; 1 is the limit.
+    def strangeness(self, vectors: ReplyVectors) -> Floats:
+        """Return the distance of context and reply from the training data; 1 is the limit.
 
-        What is lost of them counts most, where it is more than usual: directions that training texts never
-        took are not among those that are kept.
+        Residuals that are larger than usual have the most weight, since directions that do not occur in the
+        training data are not among the axes.
         """
-        away = (self.places(sides) - self.centre) / self.spread
-        lost = np.maximum(away[:, -2:], 0)
-        squares = (away[:, :-2] ** 2).mean(axis=1) + (lost**2).sum(axis=1)
+        deviations = (self.positions(vectors) - self.centre) / self.spread
+        residuals = np.maximum(deviations[:, -2:], 0)
+        squares = (deviations[:, :-2] ** 2).mean(axis=1) + (residuals**2).sum(axis=1)
         return np.asarray(np.sqrt(squares) / self.limit)
 
-    def projected(self, vectors: Floats) -> Floats:
-        """In the dimensions that are kept."""
+    def project(self, vectors: Floats) -> Floats:
+        """Return the projections of vectors on the axes."""
         return np.asarray((vectors - self.mean) @ self.axes)
 
-    def places(self, sides: Sides) -> Floats:
-        """Context and reply in the dimensions that are kept, and the length of what is lost of each."""
-        both = [(self.projected(side), side - self.mean) for side in (sides.context, sides.reply)]
-        lost = [np.linalg.norm(whole - kept @ self.axes.T, axis=1) for kept, whole in both]
-        return np.column_stack([*(kept for kept, _ in both), *lost])
+    def positions(self, vectors: ReplyVectors) -> Floats:
+        """Return the projections of context and reply, and the norms of their residuals."""
+        sides = (vectors.context, vectors.reply)
+        projections = [self.project(side) for side in sides]
+        residuals = [
+            np.linalg.norm(side - self.mean - projection @ self.axes.T, axis=1)
+            for side, projection in zip(sides, projections, strict=True)
+        ]
+        return np.column_stack([*projections, *residuals])
 
     def arrays(self) -> dict[str, Floats]:
-        """All that is learned, by name."""
-        return {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
+        """Return all arrays by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
 
-def texts_of(reply: Example, turns: int) -> tuple[str, tuple[str, ...]]:
-    """The last turns that say something, on a line each, and the references that do."""
-    said = [turn for turn in reply.context if turn.strip()]
-    return "\n".join(said[-turns:]), tuple(one for one in reply.references if one.strip())
+def reply_texts(reply: Example, turns: int) -> tuple[str, tuple[str, ...]]:
+    """Return the last non-empty turns of the context, one per line, and the non-empty references."""
+    context = [turn for turn in reply.context if turn.strip()]
+    return "\n".join(context[-turns:]), tuple(text for text in reply.references if text.strip())
 
 
-def sides_of(encoder: Encoder, replies: Sequence[Example], turns: int) -> Sides:
-    """The vectors of replies, of which each has all that it must; of several references the mean."""
-    texts = [texts_of(reply, turns) for reply in replies]
-    said = latest(encoder, [before for before, _ in texts])
-    references = [one for _, several in texts for one in several]
-    every = [*said, *(reply.response for reply in replies), *references]
-    numbers = {text: place for place, text in enumerate(dict.fromkeys(every))}
+def encode_replies(encoder: Encoder, replies: Sequence[Example], turns: int) -> ReplyVectors:
+    """Return the vectors of replies without missing inputs; several references have the mean vector."""
+    texts = [reply_texts(reply, turns) for reply in replies]
+    contexts = latest(encoder, [context for context, _ in texts])
+    all_references = [text for _, references in texts for text in references]
+    all_texts = [*contexts, *(reply.response for reply in replies), *all_references]
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(all_texts))}
     vectors = encoder.encode(list(numbers)).astype(float)
-    rows = vectors[[numbers[text] for text in every]]
-    context, reply, of_references = np.split(rows, [len(replies), 2 * len(replies)])
-    counts = np.array([len(several) for _, several in texts])
-    sums = np.add.reduceat(of_references, np.cumsum(counts) - counts)
-    return Sides(context, sums / counts[:, None], reply)
+    rows = vectors[[numbers[text] for text in all_texts]]
+    context, reply, reference = np.split(rows, [len(replies), 2 * len(replies)])
+    counts = np.array([len(references) for _, references in texts])
+    sums = np.add.reduceat(reference, np.cumsum(counts) - counts)
+    return ReplyVectors(context, sums / counts[:, None], reply)
 
 
-def has_all(reply: Example) -> bool:
-    """Whether there is something to judge a reply by, and something to judge."""
-    said, references = texts_of(reply, 1)
-    return bool(said and references and reply.response.strip())
+def has_inputs(reply: Example) -> bool:
+    """Whether a reply, its context and its references are not empty."""
+    context, references = reply_texts(reply, 1)
+    return bool(context and references and reply.response.strip())
 
 
-def encoder_of(name: str, device: str = "auto") -> Encoder:
-    """The encoder that a text names; nothing is loaded."""
-    found: Encoder = described(Encoder, name, like=TransformerEncoder(device=device))
-    return found
+def resolve_encoder(name: str, device: str = "auto") -> Encoder:
+    """Return the encoder that a text names; nothing is loaded."""
+    encoder: Encoder = resolve_model(Encoder, name, default=TransformerEncoder(device=device))
+    return encoder
 
 
 @dataclass(frozen=True)
 class BilinearRegressor(Trained):
-    """How people would rate a reply, foretold by a checkpoint of `dialoscope train adem`."""
+    """A regression model that predicts human ratings: a checkpoint of `dialoscope train adem`."""
 
     name: ClassVar[str] = "bilinear"
     version: ClassVar[int] = 2
 
     model: str = ""
     encoder: str = field(default="", compare=False, kw_only=True)
-    """Where its encoder is, if not where it was in training; another is refused."""
+    """Location of the encoder, if it has changed since training; another encoder is refused."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the checkpoint and of the encoder below."""
-        read = self._read()
-        return sha256(f"{read.files} on {read.encoder.fingerprint}".encode()).hexdigest()
+        """The hash of the checkpoint and of its encoder."""
+        checkpoint = _read_checkpoint(self)
+        return sha256(f"{checkpoint.files} on {checkpoint.encoder.fingerprint}".encode()).hexdigest()
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The assets behind it, for their licences."""
+        """The names of the assets that the model consists of, for their licences."""
         encoder = self.encoder or self.trained_with("model")
-        return asset_names_of([encoder_of(encoder)]) if encoder else ()
+        return asset_names_of([resolve_encoder(encoder)]) if encoder else ()
 
     def rate(self, replies: Sequence[Example]) -> Floats:
-        """The rating and the strangeness of each; NaN for one without words, context or reference."""
-        found = np.full((len(replies), 2), np.nan)
-        whole = [place for place, reply in enumerate(replies) if has_all(reply)]
-        read = self._read()
-        if whole:
-            learned = _loaded(str(read.folder), read.weights, read.files)
-            sides = sides_of(read.encoder, [replies[place] for place in whole], read.turns)
-            if sides.reply.shape[1] != len(learned.mean):
-                raise _damaged(read.folder / WEIGHTS, "its sizes are not those of its encoder's vectors")
-            found[whole] = np.column_stack([learned.ratings(sides), learned.strangeness(sides)])
-        return found
+        """Rating and strangeness of each reply; NaN if the reply, its context or its references are empty."""
+        ratings = np.full((len(replies), 2), np.nan)
+        complete = [index for index, reply in enumerate(replies) if has_inputs(reply)]
+        checkpoint = _read_checkpoint(self)
+        if complete:
+            model = _load(str(checkpoint.folder), checkpoint.weights, checkpoint.files)
+            rated = [replies[index] for index in complete]
+            vectors = encode_replies(checkpoint.encoder, rated, checkpoint.turns)
+            if vectors.reply.shape[1] != len(model.mean):
+                reason = "its sizes differ from those of the encoder's vectors"
+                raise _damaged(checkpoint.folder / WEIGHTS, reason)
+            ratings[complete] = np.column_stack([model.ratings(vectors), model.strangeness(vectors)])
+        return ratings
 
     def cut(self, replies: Sequence[Example]) -> Cut:
-        """Which replies lose the beginning of their context, or the end of themselves or of a reference."""
-        read = self._read()
-        texts = [texts_of(reply, read.turns) for reply in replies]
-        before = cut_by(read.encoder, [said for said, _ in texts])
-        after = cut_by(read.encoder, [reply.response for reply in replies])
-        references = [cut_by(read.encoder, several).end.any() for _, several in texts]
-        return Cut(before.limit, before.end, after.end | np.array(references, bool))
-
-    def _read(self) -> "_Read":
-        return _read(self)
+        """The replies that lose the beginning of the context, or the end of the reply or a reference."""
+        checkpoint = _read_checkpoint(self)
+        encoder, texts = checkpoint.encoder, [reply_texts(reply, checkpoint.turns) for reply in replies]
+        contexts = find_cuts(encoder, [context for context, _ in texts])
+        responses = find_cuts(encoder, [reply.response for reply in replies])
+        references = np.array([find_cuts(encoder, texts).end.any() for _, texts in texts], bool)
+        return Cut(contexts.limit, contexts.end, responses.end | references)
 
 
-class _Read(NamedTuple):
-    """What a checkpoint says of itself."""
+class _AdemCheckpoint(NamedTuple):
+    """The content of the spec of a checkpoint."""
 
     folder: Path
     turns: int
     encoder: Encoder
     files: str
-    """A hash of them."""
+    """The hash of spec and weights."""
     weights: str
-    """The hash that the training noted of the weights."""
+    """The hash of the weights that the training recorded."""
 
 
-def _read(described: BilinearRegressor) -> _Read:
-    if not described.model:
+def _read_checkpoint(description: BilinearRegressor) -> _AdemCheckpoint:
+    if not description.model:
         raise BackendError(
-            "adem needs a checkpoint, and none is shipped, since rated replies may seldom be passed on. "
-            "Train one with: dialoscope train adem RATED.jsonl -o FOLDER, and name it so: "
+            "adem needs a checkpoint; Dialoscope has none, since rated replies can rarely be redistributed. "
+            "Train one with: dialoscope train adem RATED.jsonl -o FOLDER, and use it with: "
             "adem:checkpoint=FOLDER."
         )
-    folder, spec = _spec(described.model)
+    folder, spec = _read_spec(description.model)
     try:
         turns, trained = int(spec["settings"]["turns"]), str(spec["settings"]["model"])
         fingerprint, weights = str(spec["model"]), str(spec["hash"])
     except (KeyError, TypeError, ValueError, OverflowError) as wrong:
-        raise _damaged(folder / SPEC, f"{wrong} is lacking or wrong") from wrong
-    check_weights(folder, weights, described.hash)
-    encoder = encoder_of(described.encoder or trained, described.device)
+        raise _damaged(folder / SPEC, f"{wrong} is missing or invalid") from wrong
+    check_weights(folder, weights, description.hash)
+    encoder = resolve_encoder(description.encoder or trained, description.device)
     if encoder.fingerprint != fingerprint:
         raise BackendError(
-            f"{printable(str(folder))} was trained with the encoder '{printable(trained)}', and "
-            f"'{printable(str(encoder))}' is not, or no longer, the same. Name the place of the right one "
+            f"{printable(str(folder))} was trained with the encoder '{printable(trained)}', but "
+            f"'{printable(str(encoder))}' is different now. Give the location of the original one "
             "(checkpoint.encoder=FOLDER), or train again."
         )
-    return _Read(folder, turns, encoder, content_hash((folder / SPEC, folder / WEIGHTS)), weights)
+    return _AdemCheckpoint(folder, turns, encoder, content_hash((folder / SPEC, folder / WEIGHTS)), weights)
 
 
-def _spec(model: str) -> tuple[Path, dict[str, Any]]:
+def _read_spec(model: str) -> tuple[Path, dict[str, Any]]:
     folder = Path(model).expanduser()
-    there = (folder / SPEC).is_file() and (folder / WEIGHTS).is_file()
-    spec = configuration(folder, SPEC) if there else {}
+    exists = (folder / SPEC).is_file() and (folder / WEIGHTS).is_file()
+    spec = configuration(folder, SPEC) if exists else {}
     if spec.get("recipe") != RECIPE:
         raise BackendError(
-            f"'{printable(model)}' is no checkpoint for adem; dialoscope train adem RATED.jsonl -o FOLDER "
-            "makes one."
+            f"'{printable(model)}' is not a checkpoint for adem; dialoscope train adem RATED.jsonl -o FOLDER "
+            "writes one."
         )
     return folder, spec
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: str, weights: str, files: str) -> Bilinear:
-    """What was learned, read once for each content of the folder, which `files` is a hash of."""
+def _load(folder: str, weights: str, files: str) -> Bilinear:
+    """Load the weights, once for each hash `files` of the checkpoint."""
     path = Path(folder) / WEIGHTS
     try:
         from safetensors import SafetensorError
@@ -233,23 +236,23 @@ def _loaded(folder: str, weights: str, files: str) -> Bilinear:
     except ImportError as missing:
         raise MissingExtra("The metric adem", "safetensors", "neural") from missing
     if weights_hash([path]) != weights:
-        raise _damaged(path, "these are not the weights that the training left there")
+        raise _damaged(path, "the weights have changed since the training")
     try:
-        return _checked(load_file(path))
+        return _build_model(load_file(path))
     except (SafetensorError, TypeError, ValueError) as error:
         raise _damaged(path, str(error)) from error
 
 
-def _checked(arrays: dict[str, Floats]) -> Bilinear:
-    """All that must be there, in sizes that fit, and nothing else."""
-    found = Bilinear(**arrays)
-    size, dims = found.axes.shape
-    places = 2 * dims + 2
-    sizes = ((size,), (size, dims), (dims, dims), (dims, dims), (2,), (places,), (places,), (1,))
-    for (name, array), shape in zip(found.arrays().items(), sizes, strict=True):
+def _build_model(arrays: dict[str, Floats]) -> Bilinear:
+    """Create the model from its arrays, after checking their names, shapes, types and values."""
+    model = Bilinear(**arrays)
+    size, dims = model.axes.shape
+    count = 2 * dims + 2
+    shapes = ((size,), (size, dims), (dims, dims), (dims, dims), (2,), (count,), (count,), (1,))
+    for (name, array), shape in zip(model.arrays().items(), shapes, strict=True):
         if array.shape != shape or array.dtype != float or not np.isfinite(array).all():
-            raise ValueError(f"{name} is not as it should be")
-    return found
+            raise ValueError(f"the array {name} is invalid")
+    return model
 
 
 def _damaged(path: Path, why: str) -> BackendError:

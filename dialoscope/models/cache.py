@@ -1,9 +1,8 @@
-"""What was computed is kept: a score cache on disk, keyed by who computed and what from.
+"""The score cache: results of models on disk, keyed by the model and its input.
 
-It is a help, never a source of errors: a row whose check does not fit is computed anew, a file that is no
-sound database is made anew, and where nothing can be written, or the file is somebody else's, the work goes
-on without.
-`DIALOSCOPE_SCORES=off` turns it off, `DIALOSCOPE_SCORES_LIMIT` bounds it, in bytes.
+The cache never causes an error. A row with a wrong checksum is computed again, a damaged database is replaced
+by a new one, and if nothing can be written, or the file belongs to another program, nothing is cached.
+`DIALOSCOPE_SCORES=off` turns the cache off, and `DIALOSCOPE_SCORES_LIMIT` sets its maximum size in bytes.
 """
 
 import os
@@ -28,16 +27,16 @@ from dialoscope.models.registry import cache_folder
 from dialoscope.models.registry.places import switched_on
 
 LIMIT = 2 * 2**30
-"""Bytes the file may have, unless `DIALOSCOPE_SCORES_LIMIT` says otherwise."""
+"""Default maximum size of the file in bytes; `DIALOSCOPE_SCORES_LIMIT` overrides it."""
 
 _FORMAT = 1
-_APPLICATION = 0x6469616C  # "dial", so that nobody else's database is taken for ours
-_CHECK = 8
-_ASKED_AT_ONCE = 900  # variables in one statement: older builds of SQLite allow 999
-_WAIT = 30.0
-"""Seconds to wait for another process that writes."""
-_BYTES, _SECONDS = 2**25, 2.0
-"""Results wait in memory until they have so many bytes, or the first is so old: many at once are cheap."""
+_APPLICATION = 0x6469616C  # "dial", to recognize databases of other programs
+_CHECKSUM_SIZE = 8
+_MAX_VARIABLES = 900  # in one statement; older builds of SQLite allow 999
+_TIMEOUT = 30.0
+"""Seconds to wait for another process that is writing."""
+_BUFFER_BYTES, _BUFFER_SECONDS = 2**25, 2.0
+"""Results are buffered in memory up to this size or age, since writing many rows at once is cheap."""
 
 _TABLES = (
     "CREATE TABLE who (id INTEGER PRIMARY KEY AUTOINCREMENT, who BLOB NOT NULL UNIQUE)",
@@ -50,13 +49,13 @@ _DAMAGE = frozenset(
     {
         sqlite3.SQLITE_CORRUPT,
         sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_ERROR,  # a table or column that should be there is not
+        sqlite3.SQLITE_ERROR,  # a missing table or column
         sqlite3.SQLITE_CONSTRAINT,
         sqlite3.SQLITE_MISMATCH,
     }
 )
 _FAILURES = (sqlite3.Error, OSError, UnicodeError)
-"""The last when a message of SQLite names something that damage has made unreadable."""
+"""UnicodeError is raised when an error message of SQLite contains a damaged name."""
 
 Result = TypeVar("Result")
 Array = NDArray[Any]
@@ -64,7 +63,7 @@ Compute = Callable[[Sequence[int]], Iterable[tuple[int, Array]]]
 
 
 def text_key(*texts: str) -> bytes:
-    """Sixteen bytes that stand for these texts in this order; where one ends and the next begins counts."""
+    """Return a hash of 16 bytes of a sequence of texts; boundaries between the texts are part of it."""
     digest = blake2b(digest_size=16)
     for text in texts:
         content = text.encode("utf-8", "surrogatepass")
@@ -73,119 +72,123 @@ def text_key(*texts: str) -> bytes:
     return digest.digest()
 
 
-def remembered(
-    who: str, keys: Sequence[bytes], compute: Compute, *, what: str = "", keep: bool = True
+def compute_cached(
+    identity: str, keys: Sequence[bytes], compute: Compute, *, label: str = "", use_cache: bool = True
 ) -> list[Array]:
-    """The array of each key, from the cache where it is known, else from `compute`, and then kept.
+    """Return the array of each key from the cache; compute and store those that it does not contain.
 
-    `who` names everything besides the texts that the numbers depend on: a backend's signature and its
-    fingerprint. `compute` is called at most once, with the positions in `keys` that are lacking, equal
-    keys once; it yields (position, array) in any order as they become ready, and what it yielded is kept
-    even if it fails later. A bar that says `what` shows how far it is. The arrays are not to be changed.
-    Without `keep` nothing is looked up and nothing kept.
+    The arrays are shared and must not be changed.
+
+    Args:
+        identity: What the numbers depend on besides the texts: a model's signature and fingerprint.
+        keys: One key for each array, as `text_key` makes them.
+        compute: Called at most once, with the positions of the missing keys, equal keys once. It yields
+            (position, array) in any order; arrays that it yielded are stored even if it fails later.
+        label: Label of the progress bar; without one, there is no bar.
+        use_cache: Whether arrays are looked up and stored at all.
     """
     first = {key: position for position, key in reversed(list(enumerate(keys)))}
-    with _Memory(who, on=keep and _on()) as memory:
-        found = {} if _afresh.get() else memory.look_up(list(first))
-        lacking = sorted(position for key, position in first.items() if key not in found)
-        if lacking:
-            for position, value in _computed(compute, lacking, what):
-                found[keys[position]] = value
-                memory.keep(keys[position], value)
-    return [found[key] for key in keys]
+    with _Store(identity, on=use_cache and _is_on()) as store:
+        arrays = {} if _bypassed.get() else store.look_up(list(first))
+        missing = sorted(position for key, position in first.items() if key not in arrays)
+        if missing:
+            for position, array in _compute_all(compute, missing, label):
+                arrays[keys[position]] = array
+                store.add(keys[position], array)
+    return [arrays[key] for key in keys]
 
 
 @contextmanager
-def afresh() -> Iterator[None]:
-    """Compute everything anew, whatever the cache knows: for those who want to see that a number holds."""
-    before = _afresh.set(True)
+def bypass_cache() -> Iterator[None]:
+    """Compute everything again, without reading from the cache, to verify stored numbers."""
+    token = _bypassed.set(True)
     try:
         yield
     finally:
-        _afresh.reset(before)
+        _bypassed.reset(token)
 
 
-_afresh: ContextVar[bool] = ContextVar("whether nothing is looked up", default=False)
+_bypassed: ContextVar[bool] = ContextVar("whether nothing is read from the cache", default=False)
 
 
-def _computed(compute: Compute, lacking: list[int], what: str) -> Iterator[tuple[int, Array]]:
-    """What `compute` yields, held to what it promised."""
-    open_positions = set(lacking)
+def _compute_all(compute: Compute, missing: list[int], label: str) -> Iterator[tuple[int, Array]]:
+    """Yield the arrays of `compute`, and check that there is exactly one for each missing position."""
+    open_positions = set(missing)
     with ExitStack() as stack:
-        advance = stack.enter_context(bar(what, len(lacking), unit="texts")) if what else None
-        for position, value in compute(lacking):
+        advance = stack.enter_context(bar(label, len(missing), unit="texts")) if label else None
+        for position, array in compute(missing):
             if position not in open_positions:
-                raise RuntimeError(f"The backend gave a value for text {position}, which is not awaited.")
+                raise RuntimeError(f"The model returned an unexpected value for text {position}.")
             open_positions.remove(position)
-            yield position, _frozen(value)
+            yield position, _freeze(array)
             if advance:
                 advance(1)
     if open_positions:
         raise RuntimeError(
-            f"The backend gave no value for {len(open_positions)} of {len(lacking)} texts, the first of them "
-            f"number {min(open_positions)}."
+            f"The model returned no value for {len(open_positions)} of {len(missing)} texts, the first of "
+            f"them number {min(open_positions)}."
         )
 
 
-def _frozen(value: Array) -> Array:
-    """The array as it comes back from the cache: in one piece, and read-only since equal keys share it."""
-    if value.dtype.kind not in "biuf":
-        raise TypeError(f"Only arrays of numbers are kept, not of {value.dtype}.")
-    kept = np.ascontiguousarray(value, value.dtype.newbyteorder("<")).reshape(value.shape).view()
-    kept.flags.writeable = False
-    return kept
+def _freeze(array: Array) -> Array:
+    """Return an array as the cache returns it: contiguous, and read-only since equal keys share it."""
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"Only arrays of numbers can be cached, not arrays of {array.dtype}.")
+    frozen = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape).view()
+    frozen.flags.writeable = False
+    return frozen
 
 
-class Kept(NamedTuple):
-    """How much the score cache holds."""
+class CacheStatus(NamedTuple):
+    """Location, size and state of the score cache."""
 
     path: Path
     entries: int
     size: int
-    """Bytes on the disk."""
+    """Size on disk in bytes."""
     limit: int
     on: bool
     problem: str = ""
-    """Why it cannot be read; empty where all is well."""
+    """Why the cache cannot be read; empty if it can."""
 
 
-def kept() -> Kept:
-    """What there is to say about the score cache, which is only looked at."""
-    path, limit, on, entries, problem = _path(), _limit(), _on(), 0, ""
+def cache_status() -> CacheStatus:
+    """Return the status of the score cache without changing it."""
+    path, limit, on, entries, problem = _path(), _limit(), _is_on(), 0, ""
     try:
         if on and path.exists():
             entries = _count(path)
     except _FAILURES as error:
         problem = str(error)
-    return Kept(path, entries, _size(path), limit, on, problem)
+    return CacheStatus(path, entries, _size(path), limit, on, problem)
 
 
 def _count(path: Path) -> int:
-    """How many arrays a file holds; nothing is written, not even beside it."""
+    """Return the number of arrays in a file; nothing is written, not even a journal."""
     if path.is_file() and not path.stat().st_size:
         return 0
-    # Reading makes files beside a database that has no journal, unless it is said that nobody writes.
-    how = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
-    with closing(sqlite3.connect(f"{path.as_uri()}?{how}", timeout=_WAIT, uri=True)) as base:
+    # Reading a database without a journal creates files next to it, unless it is opened as immutable.
+    mode = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    with closing(sqlite3.connect(f"{path.as_uri()}?{mode}", timeout=_TIMEOUT, uri=True)) as base:
         if base.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             raise _Foreign
         return int(base.execute("SELECT count(*) FROM score").fetchone()[0])
 
 
-def forget() -> None:
-    """Empty the score cache, even where it is turned off."""
+def clear_cache() -> None:
+    """Remove everything from the score cache, even if it is turned off."""
     if _path().exists():
-        with _Memory("", on=True) as memory:
-            memory.empty()
+        with _Store("", on=True) as store:
+            store.clear()
 
 
 def _size(path: Path) -> int:
-    """Of the file and of the journal beside it."""
+    """Return the size of the file and its journal in bytes."""
     files = (path, Path(f"{path}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _on() -> bool:
+def _is_on() -> bool:
     return not os.environ.get("DIALOSCOPE_SCORES", "").strip() or switched_on("DIALOSCOPE_SCORES")
 
 
@@ -199,72 +202,72 @@ def _limit() -> int:
 
 
 def _path() -> Path:
-    """Versions with other formats have other files, so that they can be used side by side."""
+    """The name contains the format, so that versions with different formats can be used in parallel."""
     return cache_folder() / f"scores-{_FORMAT}.sqlite"
 
 
-class _Memory:
-    """What the cache knows of one backend; where the file cannot be used, it knows nothing."""
+class _Store:
+    """The part of the cache that belongs to one model; empty if the file cannot be used."""
 
-    def __init__(self, who: str, *, on: bool) -> None:
+    def __init__(self, identity: str, *, on: bool) -> None:
         self.on = on
         self._limit = _limit()
         self._path = _path()
-        self._who = who.encode("utf-8", "surrogatepass")
-        self._seal = blake2b(self._who, digest_size=_CHECK)
-        self._waiting: dict[bytes, bytes] = {}
-        self._waiting_bytes = 0
-        self._since = 0.0
+        self._identity = identity.encode("utf-8", "surrogatepass")
+        self._hash = blake2b(self._identity, digest_size=_CHECKSUM_SIZE)
+        self._buffer: dict[bytes, bytes] = {}
+        self._buffer_size = 0
+        self._buffered_since = 0.0
 
-    def __enter__(self) -> "_Memory":
+    def __enter__(self) -> "_Store":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._write()
+        self._flush()
 
     def look_up(self, keys: list[bytes]) -> dict[bytes, Array]:
-        """The arrays of those keys that are known and sound."""
+        """Return the stored arrays of these keys, except for those with a wrong checksum."""
         nothing: list[tuple[bytes, bytes]] = []
-        rows = self._attempt(lambda file: file.read(self._who, keys), nothing)
-        packed = ((key, value) for key, value in rows if self._is_sound(key, value))
-        return {key: _unpacked(value) for key, value in packed}
+        rows = self._attempt(lambda file: file.read(self._identity, keys), nothing)
+        return {key: _unpack(row) for key, row in rows if self._is_valid(key, row)}
 
-    def keep(self, key: bytes, value: Array) -> None:
-        """Writes now and then, so that a run that is killed keeps most of what it finished."""
+    def add(self, key: bytes, array: Array) -> None:
+        """Add an array; the buffer is written regularly, so that a killed run loses little."""
         if not self.on:
             return
-        packed = _packed(value)
+        packed = _pack(array)
         now = time.monotonic()
-        self._since = self._since if self._waiting else now
-        self._waiting[key] = self._check(key, packed) + packed
-        self._waiting_bytes += len(packed)
-        if self._waiting_bytes >= _BYTES or now - self._since >= _SECONDS:
-            self._write()
+        self._buffered_since = self._buffered_since if self._buffer else now
+        self._buffer[key] = self._checksum(key, packed) + packed
+        self._buffer_size += len(packed)
+        if self._buffer_size >= _BUFFER_BYTES or now - self._buffered_since >= _BUFFER_SECONDS:
+            self._flush()
 
-    def empty(self) -> None:
-        """Remove all of them."""
-        self._attempt(lambda file: file.empty(), None)
+    def clear(self) -> None:
+        """Remove the arrays of all models."""
+        self._attempt(lambda file: file.clear(), None)
 
-    def _write(self) -> None:
-        waiting, self._waiting, self._waiting_bytes = self._waiting, {}, 0
-        if waiting:
-            self._attempt(lambda file: file.write(self._who, waiting, self._limit), None)
+    def _flush(self) -> None:
+        rows, self._buffer, self._buffer_size = self._buffer, {}, 0
+        if rows:
+            self._attempt(lambda file: file.write(self._identity, rows, self._limit), None)
 
-    def _check(self, key: bytes, packed: bytes) -> bytes:
-        digest = self._seal.copy()
+    def _checksum(self, key: bytes, packed: bytes) -> bytes:
+        digest = self._hash.copy()
         digest.update(key)
         digest.update(packed)
         return digest.digest()
 
-    def _is_sound(self, key: object, value: object) -> bool:
-        if not (isinstance(key, bytes) and isinstance(value, bytes)):
+    def _is_valid(self, key: object, row: object) -> bool:
+        if not (isinstance(key, bytes) and isinstance(row, bytes)):
             return False
-        return value[:_CHECK] == self._check(key, value[_CHECK:])
+        return row[:_CHECKSUM_SIZE] == self._checksum(key, row[_CHECKSUM_SIZE:])
 
-    def _attempt(self, action: "Callable[[_File], Result]", otherwise: Result) -> Result:
-        """The action on the file; on a new file if this one is damaged; else what there is without.
+    def _attempt(self, action: "Callable[[_File], Result]", default: Result) -> Result:
+        """Return the result of an action on the file, or the default if the file cannot be used.
 
-        The file is open no longer than that: between, a backend may fork or compute for hours.
+        A damaged file is replaced by a new one. The file is open only during the action, since a model may
+        fork or compute for hours between two actions.
         """
         for _ in range(2):
             try:
@@ -272,53 +275,53 @@ class _Memory:
                     with closing(_File(self._path)) as file:
                         return action(file)
             except _FAILURES as error:
-                self._fail(error)
-        return otherwise
+                self._handle(error)
+        return default
 
-    def _fail(self, error: Exception) -> None:
+    def _handle(self, error: Exception) -> None:
         try:
             if not _is_damage(error):
                 raise error
             _discard(self._path)
-            _tell(f"The score cache {self._path} is damaged ({error}); it is made anew.")
+            _notify(f"The score cache {self._path} is damaged ({error}) and is replaced by a new one.")
         except _FAILURES as reason:
             self.on = False
-            _tell(f"The score cache {self._path} cannot be used ({reason}); scores are not kept.")
+            _notify(f"The score cache {self._path} cannot be used ({reason}); scores are not stored.")
 
 
 @cache
-def _tell(text: str) -> None:
-    """Once for each process, since the next batch will meet the same."""
+def _notify(text: str) -> None:
+    """Show a notice once per process, since the next batch will have the same problem."""
     notice(text)
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether a new file would help; not so when the disk is full, or another process holds the lock."""
+    """Whether a new file would help; it would not if the disk is full or another process holds the lock."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(error, UnicodeError) or (code is not None and code & 0xFF in _DAMAGE)
 
 
 def _discard(path: Path) -> None:
-    """Move a damaged file out of everybody's way, then remove it.
+    """Rename a damaged file, then remove it.
 
-    Its journal goes first: it would be played into the new file otherwise.
+    The journal is removed first, since it would be applied to the new file otherwise.
     """
     for suffix in ("-wal", "-shm", ""):
-        away = path.with_name(f"scores.damaged-{uuid.uuid4().hex}")
+        renamed = path.with_name(f"scores.damaged-{uuid.uuid4().hex}")
         with suppress(FileNotFoundError):  # another process was faster
-            Path(f"{path}{suffix}").rename(away)
-            away.unlink()
+            Path(f"{path}{suffix}").rename(renamed)
+            renamed.unlink()
 
 
 class _Foreign(sqlite3.DatabaseError):
-    """A sound database, but somebody else's."""
+    """A valid database of another program."""
 
     def __init__(self) -> None:
-        super().__init__("it is not Dialoscope's")
+        super().__init__("it belongs to another program")
 
 
 class _Unknown(sqlite3.DatabaseError):
-    """A database of ours whose format is not the one that its name says."""
+    """A database of Dialoscope whose format is not the one in its name."""
 
     sqlite_errorcode = sqlite3.SQLITE_NOTADB
 
@@ -327,12 +330,12 @@ class _Unknown(sqlite3.DatabaseError):
 
 
 class _File:
-    """The database; its methods raise whatever SQLite raises."""
+    """The database; its methods raise the errors of SQLite."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._base = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
-        self._base.text_factory = bytes  # text can only be damage, and must not fail to decode
+        self._base = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)
+        self._base.text_factory = bytes  # only a damaged file contains text, which need not be valid UTF-8
         try:
             self._prepare()
         except BaseException:
@@ -340,7 +343,7 @@ class _File:
             raise
 
     def close(self) -> None:
-        """Done with it; what cannot be tidied up now will be later."""
+        """Close the file; what cannot be cleaned up now is cleaned up later."""
         with suppress(sqlite3.Error):
             self._base.close()
 
@@ -382,44 +385,45 @@ class _File:
             raise
         self._base.execute("COMMIT")
 
-    def read(self, who: bytes, keys: list[bytes]) -> list[tuple[bytes, bytes]]:
-        """The rows there are for the keys, and a note that they were used today."""
-        identity = self._identity(who)
-        if identity is None:
+    def read(self, identity: bytes, keys: list[bytes]) -> list[tuple[bytes, bytes]]:
+        """Return the stored rows of these keys, and record that they were used today."""
+        number = self._find(identity)
+        if number is None:
             return []
         rows: list[tuple[bytes, bytes, int]] = []
         keys = sorted(keys)
-        for start in range(0, len(keys), _ASKED_AT_ONCE):
-            some = keys[start : start + _ASKED_AT_ONCE]
-            marks = ",".join("?" * len(some))
+        for start in range(0, len(keys), _MAX_VARIABLES):
+            chunk = keys[start : start + _MAX_VARIABLES]
+            marks = ",".join("?" * len(chunk))
             query = f"SELECT key, value, used < ? FROM score WHERE who = ? AND key IN ({marks})"  # noqa: S608
-            rows += self._base.execute(query, (_today(), identity, *some))
-        with suppress(sqlite3.OperationalError):  # they are known, whether or not the day can be noted
-            self._touch(identity, [key for key, _, is_old in rows if is_old])
+            rows += self._base.execute(query, (_today(), number, *chunk))
+        with suppress(sqlite3.OperationalError):  # the rows are valid even if the day cannot be recorded
+            self._touch(number, [key for key, _, is_old in rows if is_old])
         return [(key, value) for key, value, _ in rows]
 
-    def _touch(self, identity: int, keys: list[bytes]) -> None:
+    def _touch(self, number: int, keys: list[bytes]) -> None:
         if keys:
             with self._changing():
                 today = _today()
                 self._base.executemany(
                     "UPDATE score SET used = ? WHERE who = ? AND key = ?",
-                    ((today, identity, key) for key in keys),
+                    ((today, number, key) for key in keys),
                 )
 
-    def _identity(self, who: bytes) -> int | None:
-        row = self._base.execute("SELECT id FROM who WHERE who = ?", (who,)).fetchone()
-        identity: int | None = row[0] if row else None
-        return identity
+    def _find(self, identity: bytes) -> int | None:
+        """Return the number of a model in the database."""
+        row = self._base.execute("SELECT id FROM who WHERE who = ?", (identity,)).fetchone()
+        number: int | None = row[0] if row else None
+        return number
 
-    def write(self, who: bytes, rows: dict[bytes, bytes], limit: int) -> None:
-        """All rows or none, and no more in all than the limit allows."""
+    def write(self, identity: bytes, rows: dict[bytes, bytes], limit: int) -> None:
+        """Write all rows in one transaction, then remove old rows if the limit is exceeded."""
         with self._changing():
-            self._base.execute("INSERT OR IGNORE INTO who (who) VALUES (?)", (who,))
-            identity, today = self._identity(who), _today()
+            self._base.execute("INSERT OR IGNORE INTO who (who) VALUES (?)", (identity,))
+            number, today = self._find(identity), _today()
             self._base.executemany(
                 "INSERT OR REPLACE INTO score (who, key, used, value) VALUES (?, ?, ?, ?)",
-                ((identity, key, today, rows[key]) for key in sorted(rows)),
+                ((number, key, today, rows[key]) for key in sorted(rows)),
             )
         if self._used_bytes() > limit:
             self._make_room(limit)
@@ -428,12 +432,12 @@ class _File:
         return (self._number("page_count") - self._number("freelist_count")) * self._number("page_size")
 
     def _make_room(self, limit: int) -> None:
-        """Remove what was not used for longest, down to four fifths of the limit."""
+        """Remove the rows whose last use is oldest, down to four fifths of the limit."""
         with self._changing():
             share = max(0.0, 1 - limit * 4 / 5 / self._used_bytes())
             days = "SELECT used, sum(length(key) + length(value)) FROM score GROUP BY used ORDER BY used"
-            day, part = _oldest(self._base.execute(days).fetchall(), share)
-            # Keys are hashes, so those below a bound are a fair sample: a part of the last day goes.
+            day, part = _split_days(self._base.execute(days).fetchall(), share)
+            # Keys are hashes, so the keys below a bound are a random sample of the rows of that day.
             bound = int(part * 0xFFFF).to_bytes(2, "big")
             below = "DELETE FROM score WHERE used < :day OR used = :day AND key < :bound"
             self._base.execute(below, {"day": day, "bound": bound})
@@ -442,7 +446,8 @@ class _File:
     def _shrink(self) -> None:
         self._base.executescript("PRAGMA incremental_vacuum")  # execute would free one page
 
-    def empty(self) -> None:
+    def clear(self) -> None:
+        """Remove all rows."""
         with self._changing():
             self._base.execute("DELETE FROM score")
             self._base.execute("DELETE FROM who")
@@ -450,8 +455,8 @@ class _File:
         self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _oldest(days: list[tuple[int, int]], share: float) -> tuple[int, float]:
-    """The day up to which this share of all bytes lies, and the part of that day that belongs to it."""
+def _split_days(days: list[tuple[int, int]], share: float) -> tuple[int, float]:
+    """Return the last of the days that hold the oldest share of all bytes, and the part of it to include."""
     excess = share * sum(size for _, size in days)
     for day, size in days:
         if size >= excess:
@@ -461,28 +466,28 @@ def _oldest(days: list[tuple[int, int]], share: float) -> tuple[int, float]:
 
 
 def _today() -> int:
-    """Days are fine enough to tell what has long not been used."""
+    """Return the number of the day; days are precise enough for the time of the last use."""
     return int(time.time()) // 86400
 
 
-def _packed(value: Array) -> bytes:
-    """Its type and shape, then its numbers, which begin at a multiple of eight bytes."""
-    form = ",".join([value.dtype.str, *map(str, value.shape)]) + ";"
-    return form.ljust(-(-len(form) // 8) * 8).encode() + value.tobytes()
+def _pack(array: Array) -> bytes:
+    """Return dtype and shape as a header, followed by the numbers, aligned to eight bytes."""
+    header = ",".join([array.dtype.str, *map(str, array.shape)]) + ";"
+    return header.ljust(-(-len(header) // 8) * 8).encode() + array.tobytes()
 
 
-def _unpacked(row: bytes) -> Array:
-    end = row.index(b";", _CHECK) + 1
-    form = _form(row[_CHECK:end])
-    return np.ndarray(form.shape, form.dtype, buffer=row, offset=-(-end // 8) * 8)
+def _unpack(row: bytes) -> Array:
+    end = row.index(b";", _CHECKSUM_SIZE) + 1
+    header = _parse_header(row[_CHECKSUM_SIZE:end])
+    return np.ndarray(header.shape, header.dtype, buffer=row, offset=-(-end // 8) * 8)
 
 
-class _Form(NamedTuple):
+class _Header(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
 
 @lru_cache(maxsize=4096)
-def _form(text: bytes) -> _Form:
+def _parse_header(text: bytes) -> _Header:
     dtype, *shape = text.decode().removesuffix(";").split(",")
-    return _Form(np.dtype(dtype), tuple(map(int, shape)))
+    return _Header(np.dtype(dtype), tuple(map(int, shape)))

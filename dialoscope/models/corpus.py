@@ -1,4 +1,4 @@
-"""What people said: a file of dialogues between them, or the references that a run has anyway."""
+"""Human dialogues: a file, or the references of a run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from dialoscope.models.content import content_hash
 
 @dataclass(frozen=True)
 class FileCorpus:
-    """Dialogues between people, in any file that replies can be read from."""
+    """Human dialogues from a file in any format of replies."""
 
     name: ClassVar[str] = "corpus"
     version: ClassVar[int] = 1
@@ -29,53 +29,53 @@ class FileCorpus:
         if self.file in ("", "-"):
             raise BackendError("A corpus is read more than once, so it must be a file, not standard input.")
         if "," in self.file:
-            raise BackendError(f"{printable(self.file)}: rename the file, since its name parts settings.")
+            raise BackendError(f"{printable(self.file)}: rename the file, since a comma separates settings.")
 
     def __str__(self) -> str:
         return self.file
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the file holds."""
-        return hash_of(self._place)
+        """The hash of the content of the file."""
+        return hash_path(self._path)
 
     @property
-    def _place(self) -> Path:
-        place = Path(_moved.get() or self.file)
-        if not place.exists():
-            raise BackendError(f"There is no corpus {printable(str(place))}; name it with --real (real=).")
-        return place
+    def _path(self) -> Path:
+        path = Path(_moved.get() or self.file)
+        if not path.exists():
+            raise BackendError(f"There is no corpus {printable(str(path))}; name it with --real (real=).")
+        return path
 
     def examples(self) -> Iterator[Example]:
-        """Every turn that has a turn before it; of a row with references those, else its response."""
-        for example in read(self._place, speaker=EVERYBODY):
+        """Yield the references of each row, or its response if it has none, where there is a context."""
+        for example in read(self._path, speaker=EVERYBODY):
             for text in example.references or (example.response,):
                 if example.context:
                     yield Example(example.id, example.system, text, example.context)
 
 
-def hash_of(place: Path) -> str:
-    """A hash of what a file, or all files of a folder, hold."""
-    files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+def hash_path(path: Path) -> str:
+    """Return the hash of a file, or of all files in a folder."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     return content_hash(files)
 
 
 @contextmanager
-def moved_to(file: str | Path | None) -> Iterator[None]:
-    """Read corpora from another file than the one they are called by, which was moved since."""
-    before = _moved.set(None if file is None else str(file))
+def read_corpora_from(file: str | Path | None) -> Iterator[None]:
+    """Read every corpus from this file, because the file that names it has been moved."""
+    token = _moved.set(None if file is None else str(file))
     try:
         yield
     finally:
-        _moved.reset(before)
+        _moved.reset(token)
 
 
-_moved: ContextVar[str | None] = ContextVar("where corpora lie now", default=None)
+_moved: ContextVar[str | None] = ContextVar("the present location of corpora", default=None)
 
 
 @dataclass(frozen=True)
 class References:
-    """Those of the replies under judgement; each system is compared with what people said in its place."""
+    """The references of the scored replies, with which each system is compared."""
 
     name: ClassVar[str] = "references"
     version: ClassVar[int] = 1
@@ -85,5 +85,5 @@ class References:
         return self.name
 
     def examples(self) -> Iterator[Example]:
-        """None: they come with the replies."""
+        """No examples, since the references are part of the replies."""
         return iter(())

@@ -1,4 +1,4 @@
-"""What people said in dialogues, from a file of ours or from an asset in the form its makers gave it."""
+"""Human dialogues from a file, or from an asset in the format of its authors."""
 
 import csv
 import json
@@ -13,8 +13,8 @@ from dialoscope.models.corpus import FileCorpus
 _KIND = "dialogues"
 
 
-def said(corpus: str) -> Iterator[Example]:
-    """Everything that was said after something, with what was said before it as context."""
+def read_dialogues(corpus: str) -> Iterator[Example]:
+    """Yield every turn that has a preceding turn, with all preceding turns as context."""
     if not is_asset(corpus):
         yield from FileCorpus(corpus).examples()
         return
@@ -22,15 +22,15 @@ def said(corpus: str) -> Iterator[Example]:
     yield from {"chitchat": _chitchat, "movie-dialogues": _films}[corpus](folder)
 
 
-def hash_of_corpus(corpus: str) -> str:
-    """A hash of what the dialogues are."""
+def hash_corpus(corpus: str) -> str:
+    """Return the hash of the dialogues."""
     if is_asset(corpus):
         return assets.fingerprint(check_kind(corpus, "set of dialogues", _KIND))
     return FileCorpus(corpus).fingerprint
 
 
 def is_asset(corpus: str) -> bool:
-    """Whether an asset is meant: a file of that name comes first."""
+    """Whether a name refers to an asset; files have precedence."""
     return corpus in assets.ASSETS and not Path(corpus).exists()
 
 
@@ -38,8 +38,8 @@ def _chitchat(folder: Path) -> Iterator[Example]:
     talks = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
     for name, talk in talks.items():
         turns = tuple(" ".join(part["text"] for part in turn) for turn in talk["messages"])
-        for place in range(1, len(turns)):
-            yield Example(f"{name}#{place + 1}", "people", turns[place], turns[:place])
+        for index in range(1, len(turns)):
+            yield Example(f"{name}#{index + 1}", "people", turns[index], turns[:index])
 
 
 def _films(folder: Path) -> Iterator[Example]:

@@ -1,8 +1,9 @@
-"""What is installed, which device computes, which assets are here, and what to do about what is lacking."""
+"""Checks of the installation: packages, device, assets, score cache and network, each with advice."""
 
 import json
 import os
 import platform
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -11,143 +12,144 @@ from types import MappingProxyType
 from typing import Literal
 
 from dialoscope.core.errors import BackendError
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.registry import offline, status
 from dialoscope.models.registry.asset import megabytes
-from dialoscope.models.registry.lookup import what_to_do
+from dialoscope.models.registry.lookup import repair_advice
 
 State = Literal["ok", "lacking", "wrong"]
 
-_EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "": ("numpy", "scipy", "nltk", "pyarrow", "rapidfuzz", "regex", "rich", "typer"),
-        "neural": ("torch", "transformers", "tokenizers", "safetensors", "huggingface-hub"),
-        "tagger": ("spacy",),
-        "pandas": ("pandas",),
-        "polars": ("polars",),
-    }
-)
+_DEVELOPMENT_EXTRAS = frozenset({"dev", "test"})
 _MARKS: Mapping[State, str] = MappingProxyType({"ok": "✓", "lacking": "–", "wrong": "✗"})
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at."""
+class Check:
+    """The result of one check."""
 
     about: str
     state: State
     said: str
     advice: str = ""
-    """What to type or do; empty where nothing needs to be done."""
+    """A command or an action; empty if nothing needs to be done."""
 
 
 @dataclass(frozen=True)
 class Checkup:
-    """Everything that was looked at."""
+    """The results of all checks."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Check, ...]
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong; what is only lacking can be had when it is needed."""
-        return all(finding.state != "wrong" for finding in self.findings)
+        """Whether nothing is wrong; missing packages and assets can be installed when needed."""
+        return all(check.state != "wrong" for check in self.findings)
 
     def text(self) -> str:
-        """For people."""
+        """Return the results as readable text."""
         lines = []
-        for finding in self.findings:
-            lines.append(f"{_MARKS[finding.state]} {finding.about}: {finding.said}")
-            lines += [f"    → {finding.advice}"] if finding.advice else []
+        for check in self.findings:
+            lines.append(f"{_MARKS[check.state]} {check.about}: {check.said}")
+            lines += [f"    → {check.advice}"] if check.advice else []
         return "\n".join(lines)
 
     def json(self) -> str:
-        """For programs."""
-        return json.dumps([asdict(finding) for finding in self.findings], ensure_ascii=False, indent=1)
+        """Return the results as JSON."""
+        return json.dumps([asdict(check) for check in self.findings], ensure_ascii=False, indent=1)
 
     def __str__(self) -> str:
         return self.text()
 
 
 def doctor() -> Checkup:
-    """Look at everything that a run may need; nothing is fetched or changed."""
-    return Checkup((*_packages(), _device(), *_assets(), _score_cache(), _network()))
+    """Check everything that a run may need; nothing is fetched or changed."""
+    return Checkup(
+        (*_check_packages(), _check_device(), *_check_assets(), _check_score_cache(), _check_network())
+    )
 
 
-def _packages() -> Iterator[Finding]:
+def _check_packages() -> Iterator[Check]:
     python = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    yield Finding("python", "ok", python)
-    for extra, packages in _EXTRAS.items():
-        found = {name: _version(name) for name in packages}
-        said = ", ".join(f"{name} {version or 'is not installed'}" for name, version in found.items())
-        wanted = f"'dialoscope[{extra}]'" if extra else "--force-reinstall dialoscope"
-        if all(found.values()):
-            yield Finding(f"packages ({extra})" if extra else "packages", "ok", said)
+    yield Check("python", "ok", python)
+    for extra, packages in _required_packages().items():
+        about = f"packages ({extra})" if extra else "packages"
+        versions = {name: _installed_version(name) for name in packages}
+        said = ", ".join(f"{name} {version or 'is not installed'}" for name, version in versions.items())
+        if all(versions.values()):
+            yield Check(about, "ok", said)
+        elif extra:
+            yield Check(about, "lacking", said, f"pip install 'dialoscope[{extra}]'")
         else:
-            state: State = "lacking" if extra else "wrong"
-            yield Finding(
-                f"packages ({extra})" if extra else "packages", state, said, f"pip install {wanted}"
-            )
+            yield Check(about, "wrong", said, "pip install --force-reinstall dialoscope")
 
 
-def _version(name: str) -> str:
+def _required_packages() -> dict[str, list[str]]:
+    """Return the names of the packages that each extra requires, and under "" those always required.
+
+    They come from the metadata of the installed package. Extras for development are left out.
+    """
+    packages: dict[str, list[str]] = {"": []}
+    for requirement in metadata.requires("dialoscope") or ():
+        specifier, _, marker = requirement.partition(";")
+        name = re.split(r"[^\w.-]", specifier.strip(), maxsplit=1)[0]
+        extra = re.search(r"extra *== *['\"]([^'\"]+)", marker)
+        packages.setdefault(extra[1] if extra else "", []).append(name)
+    return {extra: names for extra, names in packages.items() if extra not in _DEVELOPMENT_EXTRAS}
+
+
+def _installed_version(name: str) -> str:
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return ""
 
 
-def _device() -> Finding:
-    """What models compute on by default."""
+def _check_device() -> Check:
+    """Check the device on which models compute by default."""
     cores = f"processor with {os.cpu_count()} cores"
     try:
         import torch
     except ImportError:
-        return Finding("device", "lacking", f"{cores}; models need torch", "pip install 'dialoscope[neural]'")
+        return Check("device", "lacking", f"{cores}; models need torch", "pip install 'dialoscope[neural]'")
     if torch.cuda.is_available():
         card = torch.cuda.get_device_properties(0)
-        advice = "for speed, let models compute in half precision, e.g. -m coherence:lm.dtype=bfloat16"
-        return Finding("device", "ok", f"{card.name}, {card.total_memory / 2**30:.0f} GiB", advice)
+        advice = "half precision is faster on a GPU, e.g. -m coherence:lm.dtype=bfloat16"
+        return Check("device", "ok", f"{card.name}, {card.total_memory / 2**30:.0f} GiB", advice)
     advice = (
-        "a GPU seems to be here: install a build of torch that can use it"
+        "this machine seems to have a GPU: install a build of torch that supports it"
         if shutil.which("nvidia-smi")
         else ""
     )
-    return Finding("device", "ok", f"{cores}, {torch.get_num_threads()} threads; no GPU", advice)
+    return Check("device", "ok", f"{cores}, {torch.get_num_threads()} threads; no GPU", advice)
 
 
-def _assets() -> Iterator[Finding]:
-    for found in status():
-        about = f"asset {found.asset.name}"
-        if found.problem:
-            yield Finding(about, "wrong", f"{found.problem} ({found.folder})", what_to_do(found))
-        elif found.folder:
-            yield Finding(about, "ok", str(found.folder))
+def _check_assets() -> Iterator[Check]:
+    for state in status():
+        asset, about = state.asset, f"asset {state.asset.name}"
+        if state.problem:
+            yield Check(about, "wrong", f"{state.problem} ({state.folder})", repair_advice(state))
+        elif state.folder:
+            yield Check(about, "ok", str(state.folder))
         else:
-            said = f"{found.asset.about}; not here, {megabytes(found.asset.download_size)} to download"
-            yield Finding(about, "lacking", said, f"dialoscope assets fetch {found.asset.name}")
+            said = f"{asset.about}; not on this machine, download of {megabytes(asset.download_size)}"
+            yield Check(about, "lacking", said, f"dialoscope assets fetch {asset.name}")
 
 
-def _score_cache() -> Finding:
-    """Where computed scores are kept."""
+def _check_score_cache() -> Check:
     try:
-        cache = kept()
+        cache = cache_status()
     except BackendError as error:
-        return Finding("score cache", "wrong", str(error), "unset DIALOSCOPE_SCORES_LIMIT, or correct it")
+        return Check("score cache", "wrong", str(error), "unset DIALOSCOPE_SCORES_LIMIT, or correct it")
     if cache.problem:
         said = f"{cache.path} cannot be read: {cache.problem}"
-        return Finding("score cache", "wrong", said, "move it away; a new one is made when it is needed")
+        return Check("score cache", "wrong", said, "move the file away; a new one is created when needed")
     if not cache.on:
-        return Finding(
-            "score cache", "lacking", "off", "unset DIALOSCOPE_SCORES to keep what models computed"
-        )
-    room = f"{megabytes(cache.size)} of at most {megabytes(cache.limit)}"
-    said = f"{cache.path}: {cache.entries:,} entries, {room}"
-    return Finding("score cache", "ok", said)
+        return Check("score cache", "lacking", "off", "unset DIALOSCOPE_SCORES to cache the scores of models")
+    size = f"{megabytes(cache.size)} of at most {megabytes(cache.limit)}"
+    return Check("score cache", "ok", f"{cache.path}: {cache.entries:,} entries, {size}")
 
 
-def _network() -> Finding:
+def _check_network() -> Check:
     if offline():
-        return Finding(
-            "network", "lacking", "offline", "unset DIALOSCOPE_OFFLINE to fetch assets when needed"
-        )
-    return Finding("network", "ok", "assets are fetched when first used; --offline forbids it")
+        return Check("network", "lacking", "offline", "unset DIALOSCOPE_OFFLINE to fetch assets when needed")
+    return Check("network", "ok", "assets are fetched when first used; --offline prevents this")

@@ -1,4 +1,4 @@
-"""Encoders of the Hugging Face kind: a folder, an asset, or a name on the hub."""
+"""Encoders in the Hugging Face format, named by a folder, an asset, or a model on the hub."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import numpy as np
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.engines import import_engine
 from dialoscope.models.language_model import Dtype
-from dialoscope.models.locations import asset_names, fingerprint, found_model
+from dialoscope.models.locations import asset_names, find_model, fingerprint
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
 from dialoscope.models.truncation import Cut
 
@@ -26,7 +26,7 @@ Pooling = Literal["first", "mean", "max"]
 
 @dataclass(frozen=True)
 class Transformer:
-    """What encoders and classifiers have in common: which model, and how it is used."""
+    """The settings and methods that encoders and classifiers share."""
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -34,70 +34,72 @@ class Transformer:
     model: str
     """A folder, an asset, or a name on the hub."""
     revision: str = field(default="main", kw_only=True)
-    """Of a model on the hub."""
+    """Revision of a model on the hub."""
     dtype: Dtype = field(default="float32", kw_only=True)
-    """How precisely it computes. Half precision is much faster on a GPU, and gives other numbers."""
+    """Precision of the computation. Half precision is much faster on a GPU but gives different numbers."""
     max_tokens: int = field(default=0, kw_only=True)
-    """Tokens that are read of a text or pair, special ones included; 0: as many as the model can. A text that
-    is longer loses its end; of a context, metrics give only the newest part that can be read (`latest`).
-    Of a pair the first text (the context) loses its beginning, and the second (the reply) loses its end only
-    where it is too long all by itself."""
+    """Maximum number of tokens of a text or pair, special tokens included; 0: the limit of the model.
+    A longer text loses its end; of a context, metrics pass only the newest part that fits (`latest`). In a
+    pair, the first text (the context) loses its beginning, and the second (the reply) loses its end only if
+    it is too long by itself."""
     device: str = field(default="auto", compare=False, kw_only=True)
     budget: int = field(default=0, compare=False, kw_only=True)
-    """Tokens computed at once; 0: what suits the device."""
+    """Number of tokens computed at once; 0: chosen by device."""
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise BackendError("A transformer needs a name: a folder, an asset, or a name on the hub.")
+            raise BackendError("A transformer needs a name: a folder, an asset, or a model on the hub.")
         if self.dtype not in get_args(Dtype):
             raise BackendError(f"dtype is '{self.dtype}'; it must be one of: {', '.join(get_args(Dtype))}.")
         for name in ("max_tokens", "budget"):
             if getattr(self, name) < 0:
-                raise BackendError(f"{name} is {getattr(self, name)}; it must be 0 (what suits) or more.")
+                raise BackendError(
+                    f"{name} is {getattr(self, name)}; it must be 0 (chosen automatically) or more."
+                )
 
     def __str__(self) -> str:
         return self.model
 
     @property
     def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer."""
+        """The hash of weights, configuration and tokenizer."""
         return fingerprint(self.model, self.revision)
 
     def cut(self, texts: Sequence[str | Pair]) -> Cut:
-        """Which texts lose what for being longer than the model reads."""
+        """The texts that are longer than the model can read, and which part of them it does not read."""
         return self._reader.cut(texts)
 
     def latest(self, texts: Sequence[str]) -> list[str]:
-        """The texts, those that are too long without their beginning, where they would lose their end."""
+        """The texts, without the beginning where they are too long, so that their end is read."""
         return [self._reader.latest(text) for text in texts]
 
     @property
     def _reader(self) -> "Reader":
-        return _read(self.model, self.revision, self.max_tokens, self.fingerprint)
+        return _load_reader(self.model, self.revision, self.max_tokens, self.fingerprint)
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The assets behind it, for their licences."""
+        """The names of the assets that the model consists of, for their licences."""
         return asset_names(self.model)
 
     @property
     def _identity(self) -> str:
-        """What its numbers depend on, besides the texts."""
+        """Everything besides the texts that the numbers depend on, as a key of the score cache."""
         return f"{signature(self)} {self.fingerprint}"
 
 
 @dataclass(frozen=True)
 class TransformerEncoder(Transformer):
-    """Vectors of texts, of pairs, and of their tokens, from any layer of an encoder."""
+    """An encoder whose vectors of texts, pairs and tokens come from any of its layers."""
 
     name: ClassVar[str] = "transformer-encoder"
     version: ClassVar[int] = 1
 
     model: str = "minilm"
     pooling: Pooling = field(default="mean", kw_only=True)
-    """A text's vector: that of its first token, or the mean or the highest values over all of its tokens."""
+    """How the vectors of tokens are combined: that of the first token, their mean, or their maximum."""
     layer: int = field(default=-1, kw_only=True)
-    """After which layer vectors are taken: 0 are the embeddings, -1 is the last; none above is computed."""
+    """Layer whose output is used: 0 is the embeddings, -1 the last layer; layers above are not computed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,41 +109,41 @@ class TransformerEncoder(Transformer):
             )
 
     def encode(self, texts: Sequence[str | Pair]) -> Vectors:
-        """One row for each text; NaN for one without a token, which special tokens usually prevent."""
+        """An array with one row per text; NaN for a text without tokens, special tokens included."""
         if not texts:
             return np.zeros((0, self._engine.body.dims), np.float32)
-        found = remembered(
+        vectors = compute_cached(
             self._identity,
             [text_key(text) if isinstance(text, str) else text_key(*text) for text in texts],
-            lambda places: self._engine.vectors(texts, places, self.pooling),
-            what=f"Encoding with {self.model}",
+            lambda indices: self._engine.vectors(texts, indices, self.pooling),
+            label=f"Encoding with {self.model}",
         )
-        return np.stack(found)
+        return np.stack(vectors)
 
     def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
-        """One vector for each token of each text, special ones included; equal texts share their arrays."""
-        first = {text: place for place, text in reversed(list(enumerate(texts)))}
-        found = dict(self._engine.token_vectors(texts, list(first.values())))
-        return [found[first[text]] for text in texts]
+        """The vectors of all tokens of each text, special tokens included; equal texts share their arrays."""
+        first = {text: index for index, text in reversed(list(enumerate(texts)))}
+        vectors = dict(self._engine.token_vectors(texts, list(first.values())))
+        return [vectors[first[text]] for text in texts]
 
     @property
     def _engine(self) -> "EncoderEngine":
-        anyhow = dataclasses.replace(self, pooling="mean")  # pooling needs no weights of its own
-        return _loaded(anyhow, self.device, self.budget, self.fingerprint)
+        description = dataclasses.replace(self, pooling="mean")  # all kinds of pooling share the weights
+        return _load(description, self.device, self.budget, self.fingerprint)
 
 
 @lru_cache(maxsize=4)
-def _read(model: str, revision: str, max_tokens: int, fingerprint: str) -> "Reader":
-    """The tokenizer of a model, loaded once for each content of its folder."""
-    side = import_engine("reader", f"The model {model}")
-    files = found_model(model, revision)
-    reader: Reader = side.Reader(files.folder, files.config, max_tokens)
+def _load_reader(model: str, revision: str, max_tokens: int, fingerprint: str) -> "Reader":
+    """Load the tokenizer of a model, once for each fingerprint."""
+    module = import_engine("reader", f"The model {model}")
+    files = find_model(model, revision)
+    reader: Reader = module.Reader(files.folder, files.config, max_tokens)
     return reader
 
 
 @lru_cache(maxsize=2)
-def _loaded(description: TransformerEncoder, device: str, budget: int, fingerprint: str) -> "EncoderEngine":
-    """The weights, loaded once for each description, device, content of the folder, and process."""
-    side = import_engine("encoder", f"The encoder {description.model}")
-    loaded: EncoderEngine = side.EncoderEngine(description)
-    return loaded
+def _load(description: TransformerEncoder, device: str, budget: int, fingerprint: str) -> "EncoderEngine":
+    """Load the weights, once per process for each description, device, budget and fingerprint."""
+    module = import_engine("encoder", f"The encoder {description.model}")
+    engine: EncoderEngine = module.EncoderEngine(description)
+    return engine

@@ -1,4 +1,4 @@
-"""Texts as vectors of their words or tokens, which heads read: computed once for each text."""
+"""The vectors of words or tokens that heads read, computed once for each text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import dialoscope.models.registry as assets
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.locations import ADAPTER, is_file, is_folder
 from dialoscope.models.protocols import Encoder, Vectors, WordVectors
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 Pooling = Literal["max", "mean"]
 
-_AT_ONCE = 512
-"""Texts that are read together; of like length, since what is read together is filled up or sorted anyway."""
+_BATCH = 512
+"""Number of texts of similar length that are read together."""
 
 
-def embedding_of(name: str, device: str = "auto") -> Encoder | WordVectors:
-    """What a text names: word vectors, an encoder, or `fake`; nothing is loaded."""
+def resolve_embedding(name: str, device: str = "auto") -> Encoder | WordVectors:
+    """Return the word vectors or the encoder that a text names; nothing is loaded."""
     from dialoscope.models.encoder import TransformerEncoder
     from dialoscope.models.fakes import FakeEncoder
     from dialoscope.models.vectors import StaticVectors
 
     if name == "fake":
         return FakeEncoder()
-    return StaticVectors(name) if _holds_words(name) else TransformerEncoder(name, device=device)
+    return StaticVectors(name) if _names_word_vectors(name) else TransformerEncoder(name, device=device)
 
 
-def _holds_words(name: str) -> bool:
-    """Whether word vectors are meant: an asset of them, a file, or a folder that holds no model."""
+def _names_word_vectors(name: str) -> bool:
+    """Whether a text names word vectors: such an asset, a file, or a folder that is not a model."""
     if is_folder(name):
         folder = Path(name).expanduser()
-        return not any((folder / known).is_file() for known in ("config.json", ADAPTER))
+        return not any((folder / file).is_file() for file in ("config.json", ADAPTER))
     if name in assets.ASSETS:
         return assets.ASSETS[name].kind == "word vectors"
     return is_file(name)
@@ -46,78 +46,78 @@ def _holds_words(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Features:
-    """What an encoder, or a set of word vectors, makes of texts.
+    """The vectors of texts by an encoder or a set of word vectors.
 
-    A text in which nothing stands, or no word that has a vector, has no features.
+    An empty text, or a text without known words, has no features.
     """
 
     embedding: Encoder | WordVectors
 
-    def pooled(self, texts: Sequence[str], how: Pooling) -> Vectors:
-        """A row for each text, the highest or mean values of its vectors; NaN where it has none.
+    def pool(self, texts: Sequence[str], pooling: Pooling) -> Vectors:
+        """Return one row per text, the maximum or mean of its vectors; NaN if it has none.
 
-        Both ways are computed at once and kept, so that the other costs nothing later.
+        Maximum and mean are computed and cached together.
         """
-        found = self._remembered("pooled", texts, _both)
-        return np.stack([rows[get_args(Pooling).index(how)] for rows in found])
+        pooled = self._compute_cached("pooled", texts, _max_and_mean)
+        return np.stack([rows[get_args(Pooling).index(pooling)] for rows in pooled])
 
-    def halves(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
-        """A row for each word or token of each text, in half precision, and kept."""
-        return self._remembered("halves", texts, halves)
+    def half_precision_rows(self, texts: Sequence[str]) -> list[NDArray[np.float16]]:
+        """Return one row per word or token of each text, in half precision; the rows are cached."""
+        return self._compute_cached("halves", texts, to_half)
 
     def rows(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
-        """For each text, its place and a row for each of its words or tokens, in the order they are ready."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        for begin in range(0, len(order), _AT_ONCE):
-            places = order[begin : begin + _AT_ONCE]
-            yield from zip(places, self._read([texts[place] for place in places]), strict=True)
+        """Yield the index of each text and one row per word or token of it, shortest texts first."""
+        order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
+        for begin in range(0, len(order), _BATCH):
+            indices = order[begin : begin + _BATCH]
+            yield from zip(indices, self._read([texts[index] for index in indices]), strict=True)
 
-    def _remembered(
-        self, what: str, texts: Sequence[str], made: Callable[[Vectors], NDArray[Any]]
+    def _compute_cached(
+        self, kind: str, texts: Sequence[str], transform: Callable[[Vectors], NDArray[Any]]
     ) -> list[NDArray[Any]]:
-        def compute(places: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-            for place, vectors in self.rows([texts[place] for place in places]):
-                yield places[place], made(vectors)
+        def compute(indices: Sequence[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+            for position, vectors in self.rows([texts[index] for index in indices]):
+                yield indices[position], transform(vectors)
 
-        return remembered(
-            f"features {what} {signature(self.embedding)} {self.embedding.fingerprint}",
+        return compute_cached(
+            f"features {kind} {signature(self.embedding)} {self.embedding.fingerprint}",
             [text_key(text) for text in texts],
             compute,
-            what=f"Reading with {self.embedding}",
-            keep=not _are_words(self.embedding),  # looking up is faster than remembering
+            label=f"Reading with {self.embedding}",
+            use_cache=not _is_word_vectors(self.embedding),  # looking words up is faster than caching
         )
 
     def _read(self, texts: Sequence[str]) -> list[Vectors]:
-        if _are_words(self.embedding):
-            return _looked_up(self.embedding, texts)
-        found = self.embedding.encode_tokens(texts)
+        if _is_word_vectors(self.embedding):
+            return _look_up(self.embedding, texts)
+        tokens = self.embedding.encode_tokens(texts)
         return [
-            one.vectors if text.strip() else one.vectors[:0] for one, text in zip(found, texts, strict=True)
+            token.vectors if text.strip() else token.vectors[:0]
+            for token, text in zip(tokens, texts, strict=True)
         ]
 
 
-def halves(vectors: Vectors) -> NDArray[np.float16]:
-    """Vectors of words as heads that read word by word get them, in training and in use."""
+def to_half(vectors: Vectors) -> NDArray[np.float16]:
+    """Round vectors to the precision that recurrent heads read, in training and in use."""
     return vectors.astype(np.float16)
 
 
-def _are_words(embedding: Encoder | WordVectors) -> "TypeIs[WordVectors]":
-    """Asked of the class, since to ask the thing itself would load it."""
+def _is_word_vectors(embedding: Encoder | WordVectors) -> "TypeIs[WordVectors]":
+    """Whether the class has the method `vectors`; the object itself would be loaded by this check."""
     return hasattr(type(embedding), "vectors")
 
 
-def _both(vectors: Vectors) -> Vectors:
-    """The highest and the mean values."""
+def _max_and_mean(vectors: Vectors) -> Vectors:
     if not len(vectors):
         return np.full((2, vectors.shape[1]), np.nan, np.float32)
     return np.stack([vectors.max(axis=0), vectors.mean(axis=0)])
 
 
-def _looked_up(embedding: WordVectors, texts: Sequence[str]) -> list[Vectors]:
-    """The vectors of those words that have one."""
+def _look_up(embedding: WordVectors, texts: Sequence[str]) -> list[Vectors]:
+    """Return the vectors of the known words of each text."""
     from dialoscope.text.tokenizer import Tokenizer
 
     words = Tokenizer("words")(texts)
-    found = embedding.vectors([word for line in words for word in line])
+    vectors = embedding.vectors([word for line in words for word in line])
     ends = np.cumsum([len(line) for line in words])[:-1]
-    return [part[~np.isnan(part).any(axis=1)] for part in np.split(found, ends)]
+    return [rows[~np.isnan(rows).any(axis=1)] for rows in np.split(vectors, ends)]

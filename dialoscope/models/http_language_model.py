@@ -16,7 +16,7 @@ from dialoscope.core.errors import BackendError
 from dialoscope.core.progress import bar, notice
 from dialoscope.core.safe_text import printable, without_surrogates
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.http_client import Client, Refused, Server, by_index
 from dialoscope.models.protocols import Continuation, Generation
 
@@ -90,12 +90,12 @@ class HttpLanguageModel:
                 "server with completions, and api='completions'."
             )
         keys = [text_key(*text) for text in texts]
-        found = remembered(
+        found = compute_cached(
             f"{signature(self)} {self.fingerprint}",
             keys,
             lambda places: self._scored([texts[place] for place in places], places),
-            what=f"Reading with {self.model}",
-            keep=bool(self.revision),
+            label=f"Reading with {self.model}",
+            use_cache=bool(self.revision),
         )
         return [values.astype(float) for values in found]
 

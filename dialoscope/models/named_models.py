@@ -1,4 +1,4 @@
-"""How a text names a backend: an asset, a folder, a model on the hub, the address of a server, or `fake`."""
+"""Models named by a text: an asset, a folder, a model on the hub, the address of a server, or `fake`."""
 
 import dataclasses
 from collections.abc import Collection, Mapping
@@ -11,7 +11,7 @@ from dialoscope.core.errors import BackendError
 from dialoscope.models import protocols
 from dialoscope.models.heads import is_head
 
-_HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
+_CLASSES: Mapping[type, Mapping[str, str]] = MappingProxyType(
     {
         protocols.LanguageModel: {
             "": "language_model:TransformerLanguageModel",
@@ -38,56 +38,60 @@ _HOMES: Mapping[type, Mapping[str, str]] = MappingProxyType(
 
 
 def is_kind(hint: object) -> bool:
-    """Whether a type is one of the protocols."""
-    return isinstance(hint, type) and hint in _HOMES
+    """Whether a type is one of the protocols of models."""
+    return isinstance(hint, type) and hint in _CLASSES
 
 
-def obeys(thing: object, kind: type) -> bool:
-    """Whether a thing has all that a protocol asks for; nothing of it is called, so nothing loads."""
-    return all(hasattr(type(thing), name) for name in _asked(kind))
+def implements(model: object, kind: type) -> bool:
+    """Whether the class of an object has all members of a protocol; the model is not loaded."""
+    return all(hasattr(type(model), name) for name in _members(kind))
 
 
 @cache
-def _asked(kind: type) -> tuple[str, ...]:
-    every = {name for part in kind.__mro__ for name in vars(part) if part.__module__ == protocols.__name__}
-    return tuple(name for name in every if not name.startswith("_"))
+def _members(kind: type) -> tuple[str, ...]:
+    names = {name for base in kind.__mro__ for name in vars(base) if base.__module__ == protocols.__name__}
+    return tuple(name for name in names if not name.startswith("_"))
 
 
-def described(
+def resolve_model(
     kind: type,
     text: str,
-    like: Any = None,  # noqa: ANN401 - of the kind asked for
+    default: Any = None,  # noqa: ANN401 - a model of this kind
     settings: Collection[str] = (),
 ) -> Any:  # noqa: ANN401
-    """The backend of a kind that a text names; nothing is loaded.
+    """Return the description of the model that a text names; nothing is loaded.
 
-    Where it is of the same class as the one in whose place it is named, it is that one with another model:
-    what else a metric wants of its model stays as the metric has it. `settings` names those that it must
-    have: only a head has a `hash`, and a run tells of one whose folder is gone.
+    Args:
+        kind: The protocol that the model must implement.
+        text: An asset, a folder, a model on the hub, the address of a server, or `fake`.
+        default: The model that a metric uses by default. If the named model is of the same class, it gets
+            all other settings of this one.
+        settings: Names of settings that the model must have. Only a head has a `hash`, so that a head is
+            recognized even if its folder is gone.
     """
-    found = _described(kind, text, settings)
-    if type(found) is not type(like):
-        return found
-    model = dataclasses.fields(found)[:1]  # a fake has no fields at all
-    return dataclasses.replace(like, **{one.name: getattr(found, one.name) for one in model})
+    model = _build(kind, text, settings)
+    if type(model) is not type(default):
+        return model
+    first = dataclasses.fields(model)[:1]  # a fake has no fields
+    return dataclasses.replace(default, **{field.name: getattr(model, field.name) for field in first})
 
 
-def _described(kind: type, text: str, settings: Collection[str]) -> Any:  # noqa: ANN401
-    homes = _HOMES[kind]
-    if text.startswith(("http://", "https://")) and "http" in homes:
+def _build(kind: type, text: str, settings: Collection[str]) -> Any:  # noqa: ANN401
+    classes = _CLASSES[kind]
+    if text.startswith(("http://", "https://")) and "http" in classes:
         address, _, model = text.partition("#")
         if not model:
             raise BackendError(
-                f"'{text}' names no model; write the server's name for it behind a #: {text}#NAME."
+                f"'{text}' names no model; add the server's name for the model after a #: {text}#NAME."
             )
-        return _class(homes["http"])(address, model)
-    if text in homes and text not in ("", "http", "head"):
-        return _class(homes[text])()
+        return _import_class(classes["http"])(address, model)
+    if text in classes and text not in ("", "http", "head"):
+        return _import_class(classes[text])()
     if kind is protocols.Classifier and ("hash" in settings or is_head(text)):
-        return _class(homes["head"])(text)
-    return _class(homes[""])(text)
+        return _import_class(classes["head"])(text)
+    return _import_class(classes[""])(text)
 
 
-def _class(place: str) -> Any:  # noqa: ANN401
-    module, _, name = place.partition(":")
+def _import_class(location: str) -> Any:  # noqa: ANN401
+    module, _, name = location.partition(":")
     return getattr(import_module(f"dialoscope.models.{module}"), name)

@@ -1,8 +1,8 @@
-"""What a model must be able to do for the metrics: text in, numpy out, and nothing of torch across this line.
+"""The protocols that metrics expect of models: texts in, NumPy arrays out, no torch in the interface.
 
-An implementation is a frozen dataclass, a description: cheap to make, copy, compare, pickle and sign. Its
-weights load when it is first asked something, once for each process. Settings that cannot change a number
-(device, batch size) are fields with `compare=False` and stay out of the signature.
+An implementation is a frozen dataclass, called a description: cheap to create, copy, compare, pickle and
+sign. Its weights are loaded on first use, once per process. Settings that cannot change a number (device,
+batch size) are fields with `compare=False` and are not part of the signature.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ Vectors = NDArray[np.float32]
 
 
 class Backend(Protocol):
-    """What every backend has."""
+    """The attributes that all models have."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     name: ClassVar[str]
@@ -28,11 +28,11 @@ class Backend(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the weights or data behind the description, for the record of a run."""
+        """The hash of the weights or data behind the description, stored with each run."""
 
 
 class Continuation(NamedTuple):
-    """A text, and what stands before it; the two are tokenized apart, so spaces between belong to `text`."""
+    """A text and its prefix, which are tokenized separately: a space between them belongs to `text`."""
 
     prefix: str
     text: str
@@ -40,24 +40,24 @@ class Continuation(NamedTuple):
 
 @dataclass(frozen=True)
 class Generation:
-    """How texts are generated: greedy without beams and sampling, which are chosen by their settings."""
+    """Settings of text generation: greedy search, unless beams or sampling are chosen."""
 
     name: ClassVar[str] = "generation"
     version: ClassVar[int] = 1
 
     max_tokens: int = 40
     samples: int = 1
-    """Texts for each prompt; with beams, the best so many beams."""
+    """Number of texts for each prompt; with beams, the number of best beams to return."""
     beams: int = 1
     sample: bool = False
     temperature: float = 1.0
     top_k: int = 0
-    """Sample among the so many likeliest tokens; 0: among all."""
+    """Number of most probable tokens to sample from; 0: all tokens."""
     top_p: float = 1.0
-    """Sample among the likeliest tokens that have this probability together."""
+    """Total probability of the most probable tokens to sample from."""
     seed: int = 0
     stop: tuple[str, ...] = ("\n",)
-    """A text ends before the first of these."""
+    """Strings that end a text, which is cut before the first of them."""
 
     def __post_init__(self) -> None:
         if min(self.max_tokens, self.samples, self.beams) < 1:
@@ -66,33 +66,35 @@ class Generation:
             raise BackendError("Generation: choose beams or sampling, not both.")
         if not self.sample and self.samples > self.beams:
             raise BackendError(
-                f"Generation: {self.samples} different texts need as many beams, or sample=True."
+                f"Generation: {self.samples} different texts need {self.samples} beams or sample=True."
             )
         if "" in self.stop:
-            raise BackendError("Generation: an empty word to stop at would end every text at once.")
+            raise BackendError(
+                "Generation: stop must not contain an empty string, which would end every text at once."
+            )
         if not (self.temperature > 0 and self.top_k >= 0 and 0 < self.top_p <= 1):
             raise BackendError(
                 "Generation: temperature must be above 0, top_p above 0 and at most 1, top_k 0 or more."
             )
 
     def ended(self, text: str) -> str:
-        """The text up to the first of the words that end it."""
+        """The text up to the first stop string."""
         return text[: min((text.index(stop) for stop in self.stop if stop in text), default=len(text))]
 
 
 @runtime_checkable
 class LanguageModel(Backend, Protocol):
-    """Says how likely texts are, and writes some."""
+    """A model that computes probabilities of texts and generates texts."""
 
     def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
-        """The natural logarithm of each token's probability, for each text given its prefix."""
+        """The natural log-probability of each token of each text, given its prefix."""
 
     def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
-        """`how.samples` texts for each prompt, without the prompt; the same for a seed in any batch."""
+        """`how.samples` texts for each prompt, without the prompt; for a seed the same in any batch."""
 
 
 class TokenVectors(NamedTuple):
-    """The tokens of one text, special ones included, with a vector each."""
+    """The token ids of one text, special tokens included, and one vector for each token."""
 
     ids: Ints
     vectors: Vectors  # (tokens, dims)
@@ -107,36 +109,36 @@ class Pair(NamedTuple):
 
 @runtime_checkable
 class Encoder(Backend, Protocol):
-    """Turns texts, or pairs of texts, into vectors that are near when the texts are."""
+    """A model that maps texts, or pairs of texts, to vectors; similar texts have similar vectors."""
 
     def encode(self, texts: Sequence[str | Pair]) -> Vectors:
-        """One row for each text."""
+        """An array with one row per text."""
 
     def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
-        """One vector for each token of each text."""
+        """The vectors of the tokens of each text."""
 
 
 @runtime_checkable
 class Classifier(Backend, Protocol):
-    """Judges pairs of texts: whether one follows from the other, or suits it."""
+    """A model that classifies pairs of texts, such as an NLI model or a relevance model."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the columns stand for, in lower case; an NLI model has entailment, neutral, contradiction."""
+        """The labels of the columns in lower case; those of NLI are entailment, neutral, contradiction."""
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
-        """A row of probabilities for each pair, a column for each label."""
+        """Probabilities, one row per pair and one column per label."""
 
 
 @runtime_checkable
 class Regressor(Backend, Protocol):
-    """Foretells how people would rate replies."""
+    """A model that predicts human ratings of replies."""
 
     def rate(self, replies: Sequence[Example]) -> Floats:
-        """A row for each: the rating, from 1 to 5 or beyond, and how strange the reply is to the model.
+        """Two numbers for each reply: the predicted rating and the strangeness of the reply to the model.
 
-        A strangeness above 1 is that of 1 in 100 replies of the kind that the model knows. NaN where a reply,
-        or what it is judged by, says nothing.
+        Ratings are from 1 to 5, or somewhat outside. Of replies similar to the training data, 1 in 100 has a
+        strangeness above 1. Both are NaN where the reply, its context or its references are empty.
         """
 
 
@@ -150,28 +152,28 @@ class WordVectors(Backend, Protocol):
 
     @property
     def mean(self) -> Vectors:
-        """The mean of all vectors there are, which some let stand for words that have none."""
+        """The mean of all vectors, which some metrics use for unknown words."""
 
     def vectors(self, words: Sequence[str]) -> Vectors:
-        """One row for each word, NaN for a word that has none."""
+        """An array with one row per word, NaN for unknown words."""
 
 
 class Word(NamedTuple):
-    """A word of a text as a tagger sees it."""
+    """A word of a text with its annotations by a tagger."""
 
     text: str
     start: int
-    """Where it begins in the text, in characters."""
+    """The offset of the first character in the text."""
     lemma: str
     tag: str
     """Penn Treebank part of speech: VBD, NNS, …"""
     entity: str
-    """What kind of name it is part of: PERSON, GPE, …; empty where it is of none."""
+    """The type of the named entity that the word belongs to (PERSON, GPE, …), or an empty string."""
 
 
 @runtime_checkable
 class Tagger(Backend, Protocol):
-    """Finds words, parts of speech and names."""
+    """A model that finds words, their parts of speech and named entities."""
 
     def tag(self, texts: Sequence[str]) -> list[list[Word]]:
         """The words of each text."""
@@ -179,32 +181,32 @@ class Tagger(Backend, Protocol):
 
 @runtime_checkable
 class Corpus(Backend, Protocol):
-    """What people say in dialogues, for metrics that compare a system with it."""
+    """Human dialogues, for metrics that compare a system with them."""
 
     def examples(self) -> Iterator[Example]:
-        """What people said, as responses, each with its context; read anew each time."""
+        """Human replies, each with its context; the data are read again on each call."""
 
 
 @runtime_checkable
 class Lexicon(Backend, Protocol):
-    """Knows which words mean the same."""
+    """A lexicon of synonyms."""
 
     def __hash__(self) -> int: ...
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
-        """The meanings of a word in any of its forms, the commonest first; `part` is n, v, a or r, or any."""
+        """The synsets of a word in any inflected form, most frequent first; `part` is n, v, a, r or any."""
 
     def listed(self, word: str, part: str = "") -> tuple[str, ...]:
-        """The meanings that stand under this very form of a word."""
+        """The synsets listed under exactly this form of a word."""
 
     def members(self, synset: str) -> tuple[str, ...]:
-        """The words that have this meaning."""
+        """The words of a synset."""
 
     def count(self, word: str, synset: str) -> int:
-        """How often a word, as it is listed, had this meaning in texts in which people noted the meanings."""
+        """The frequency of a listed word with this meaning in a sense-annotated corpus."""
 
     def irregular(self, word: str) -> tuple[str, ...]:
-        """The base forms of a word whose form follows no rule: went → go."""
+        """The base forms of an irregular form: went → go."""
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
-        """The forms under which a lexicon lists the word: ran → run."""
+        """The forms under which the lexicon lists a word: ran → run."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import dialoscope.models.registry as assets
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.safe_text import printable, without_surrogates
-from dialoscope.models.asset_kinds import asset_named, assets_of_kind, check_kind
+from dialoscope.models.asset_kinds import assets_of_kind, check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.protocols import Word
 
@@ -52,7 +52,7 @@ class SpacyTagger:
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The assets behind it, for their licences."""
-        return asset_named(self.model)
+        return matching_assets(self.model)
 
     def tag(self, texts: Sequence[str]) -> list[list[Word]]:
         """The words of each text; white space is none."""

@@ -1,7 +1,7 @@
-"""What models leave out of texts that are longer than they read; a model need not say it.
+"""Truncation of texts that are longer than a model can read; a model need not report it.
 
-A pair, and a text with what precedes it, lose their beginning, so that the newest turn of a context stays. A
-text by itself loses its end, unless `latest` takes its beginning off first.
+A pair, or a text with a prefix, loses its beginning, so that the newest turn of a context remains. A single
+text loses its end, unless `latest` removes its beginning first.
 """
 
 from collections.abc import Sequence
@@ -13,40 +13,40 @@ from numpy.typing import NDArray
 from dialoscope.models.protocols import Backend
 
 _MOST_TOKENS = 18
-"""Tokens that one character outside ASCII may become, once it was taken apart."""
+"""Maximum number of tokens of one character outside ASCII, after normalization."""
 
 
 class Cut(NamedTuple):
-    """Which of some texts are longer than a model reads, and where it leaves something out."""
+    """The texts that a model truncates, and at which end."""
 
     limit: int
-    """The tokens that it reads; 0 if it does not say."""
+    """Number of tokens that the model can read; 0 if unknown."""
     beginning: NDArray[np.bool_]
     end: NDArray[np.bool_]
 
 
 @runtime_checkable
-class _SaysCut(Protocol):
+class _ReportsCuts(Protocol):
     def cut(self, texts: Sequence[Any]) -> Cut: ...
 
 
 @runtime_checkable
-class _TakesLatest(Protocol):
+class _HasLatest(Protocol):
     def latest(self, texts: Sequence[str]) -> list[str]: ...
 
 
-def cut_by(model: Backend, texts: Sequence[Any]) -> Cut:
-    """Which of these texts lose something when this model reads them."""
-    if isinstance(model, _SaysCut):
+def find_cuts(model: Backend, texts: Sequence[Any]) -> Cut:
+    """Return which texts a model truncates."""
+    if isinstance(model, _ReportsCuts):
         return model.cut(texts)
     return Cut(0, *np.zeros((2, len(texts)), bool))
 
 
 def latest(model: Any, texts: Sequence[str]) -> list[str]:  # noqa: ANN401
-    """The texts without as much of their beginning as the model cannot read together with the rest."""
-    return model.latest(texts) if isinstance(model, _TakesLatest) else list(texts)
+    """Return the longest end of each text that the model can read."""
+    return model.latest(texts) if isinstance(model, _HasLatest) else list(texts)
 
 
 def may_exceed(text: str, tokens: int) -> bool:
-    """Whether a text may have more tokens than that, so that they must be counted."""
+    """Whether a text may have more than this number of tokens, so that it must be tokenized."""
     return len(text) > tokens if text.isascii() else _MOST_TOKENS * len(text) > tokens

@@ -96,7 +96,7 @@ def _vocabulary_of(matrix: Path) -> Path:
     )
 
 
-class Matrix(NamedTuple):
+class WordMatrix(NamedTuple):
     """A matrix that stays where it is on the disk, and the words of its rows."""
 
     words: list[bytes]
@@ -107,7 +107,7 @@ _NO_MATRIX = (ValueError, TypeError, OverflowError, OSError, EOFError, MemoryErr
 """What numpy raises for a damaged file, the header of which is an expression of Python."""
 
 
-def read_matrix(files: Files) -> Matrix:
+def read_matrix(files: Files) -> WordMatrix:
     """A matrix in npy and its vocabulary."""
     try:
         with warnings.catch_warnings():
@@ -127,7 +127,7 @@ def read_matrix(files: Files) -> Matrix:
             f"{vocabulary} has {len(words):,} words, but {files.vectors} has {len(vectors):,} rows."
         )
     _check_finite(files.vectors, vectors)
-    return Matrix(words, vectors)
+    return WordMatrix(words, vectors)
 
 
 def _check_finite(path: Path, vectors: NDArray[np.floating[Any]]) -> None:

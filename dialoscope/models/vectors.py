@@ -18,7 +18,7 @@ from dialoscope.core.errors import BackendError
 from dialoscope.core.files import lock, stage
 from dialoscope.core.progress import notice
 from dialoscope.core.safe_text import printable
-from dialoscope.models.asset_kinds import asset_named, assets_of_kind, check_kind
+from dialoscope.models.asset_kinds import assets_of_kind, check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.protocols import Vectors
 from dialoscope.models.vector_files import Files, files_of, read_blocks, read_matrix
@@ -61,7 +61,7 @@ class StaticVectors:
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The assets behind it, for their licences."""
-        return asset_named(self.model)
+        return matching_assets(self.model)
 
     @property
     def dims(self) -> int:

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
-from dialoscope.models.asset_kinds import asset_named, check_kind
+from dialoscope.models.asset_kinds import check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.registry import locate
 
@@ -77,7 +77,7 @@ class WordNet:
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The assets behind it, for their licences."""
-        return asset_named(self.model)
+        return matching_assets(self.model)
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
         """The meanings of a word in any of its forms, in WordNet's order, which puts common ones first."""

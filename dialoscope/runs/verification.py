@@ -16,8 +16,8 @@ from dialoscope.data.perturb.perturbed import Perturbed
 from dialoscope.data.perturb.plan import PerturbationPlan
 from dialoscope.data.replies import RowSource, read
 from dialoscope.metrics import Metric
-from dialoscope.models.cache import afresh
-from dialoscope.models.corpus import moved_to
+from dialoscope.models.cache import bypass_cache
+from dialoscope.models.corpus import read_corpora_from
 from dialoscope.runs import store
 from dialoscope.runs.evaluate import evaluate
 from dialoscope.runs.result import Result
@@ -57,7 +57,7 @@ def verify(
         progress: Told how many bytes more have been read.
     """
     old = Result.load(run)
-    with afresh(), moved_to(real):
+    with bypass_cache(), read_corpora_from(real):
         new = evaluate(
             _source(old, run, data, replies or {}),
             old.metrics,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.safe_text import printable
 from dialoscope.models.language_model import Dtype, TransformerLanguageModel
-from dialoscope.models.locations import Model, asset_names, fingerprint, found_model
+from dialoscope.models.locations import Model, asset_names, find_model, fingerprint
 from dialoscope.models.protocols import Generation
 from dialoscope.systems.checked_text import as_reply
 from dialoscope.systems.protocol import NoAnswer, Question, System
@@ -129,7 +129,7 @@ class ModelSystem(System):
     @contextmanager
     def opened(self) -> Iterator["_Writing"]:
         """The model, loaded when it is first asked."""
-        found = found_model(self.model, self.revision)
+        found = find_model(self.model, self.revision)
         if found.config.get("is_encoder_decoder"):
             writer = _seq2seq(self, found, self.device, self.fingerprint)
             yield _Writing(self, writer.write, self.form == "names")

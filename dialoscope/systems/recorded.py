@@ -13,7 +13,7 @@ from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
 from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import read
-from dialoscope.models.corpus import hash_of
+from dialoscope.models.corpus import hash_path
 from dialoscope.systems.checked_text import as_reply
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
@@ -49,7 +49,7 @@ class RecordedSystem(System):
         """A hash of what the file holds."""
         if not Path(self.file).exists():
             raise BackendError(f"There is no file {printable(self.file)}.")
-        return hash_of(Path(self.file))
+        return hash_path(Path(self.file))
 
     @contextmanager
     def opened(self) -> Iterator["_Record"]:

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
-from dialoscope.models.dialogue_assets import hash_of_corpus, is_asset, said
+from dialoscope.models.dialogue_assets import hash_corpus, is_asset, read_dialogues
 from dialoscope.systems.checked_text import as_reply
 from dialoscope.systems.protocol import NoAnswer, Question, System
 from dialoscope.text.nearest import TfidfIndex, rank_nearest
@@ -55,7 +55,7 @@ class RetrievalSystem(System):
         """A hash of the corpus."""
         if not is_asset(self.corpus) and not Path(self.corpus).exists():
             raise BackendError(f"There is no corpus {printable(self.corpus)}.")
-        return hash_of_corpus(self.corpus)
+        return hash_corpus(self.corpus)
 
     @property
     def asset_names(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class _Corpus(NamedTuple):
 @lru_cache(maxsize=1)
 def _index(corpus: str, turns: int, fingerprint: str) -> _Corpus:
     """Made once for each content of the corpus."""
-    found = list(said(corpus))
+    found = list(read_dialogues(corpus))
     if not found:
         raise BackendError(f"{printable(corpus)}: nobody answers anything in it.")
     compared = TfidfIndex([" ".join(example.context[-turns:]) for example in found])

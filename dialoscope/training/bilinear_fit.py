@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import TrainingError
-from dialoscope.models.bilinear import Bilinear, Sides
+from dialoscope.models.bilinear import Bilinear, ReplyVectors
 from dialoscope.training.recipes import AdemRecipe
 
 FEWEST = 20
@@ -27,7 +27,7 @@ _LEAST = 1e-6
 class Lesson(NamedTuple):
     """Vectors of replies, and what people gave them."""
 
-    sides: Sides
+    sides: ReplyVectors
     ratings: Floats
 
     def take(self, chosen: NDArray[np.bool_]) -> "Lesson":
@@ -37,7 +37,7 @@ class Lesson(NamedTuple):
 
     def seen_by(self, form: Bilinear) -> "Lesson":
         """With vectors in the dimensions that a form keeps."""
-        return Lesson(Sides(*map(form.projected, self.sides)), self.ratings)
+        return Lesson(ReplyVectors(*map(form.project, self.sides)), self.ratings)
 
 
 class Change(NamedTuple):
@@ -73,7 +73,7 @@ def begun(lesson: Lesson, dims: int) -> Bilinear:
             "To the encoder all replies are alike, so that there is nothing to learn from them."
         )
     alpha = found.mean() - beta * lesson.ratings.mean()
-    places = plain.places(lesson.sides)
+    places = plain.positions(lesson.sides)
     # Directions are those of all texts together, of which there are more than contexts alone.
     lost = np.maximum(places[:, -2:].std(axis=0), _LEAST)
     spread = np.concatenate([*2 * [np.sqrt(values[::-1][:kept])], lost])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.models.engines.token_ids import Words
+from dialoscope.models.engines.token_ids import Vocabulary
 from dialoscope.training.dialogue_split import Turns
 from dialoscope.training.negatives import BROKEN, NO_EPOCH, Exchange, drawn, judged_by, wrong_replies
 from dialoscope.training.recipes import LmRecipe
@@ -31,7 +31,7 @@ class Arena:
     """Makes rivals as a language model reads them."""
 
     recipe: LmRecipe
-    words: Words
+    words: Vocabulary
     begin: Text
     """What stands before every text: a token, or nothing."""
     longest: int
@@ -73,7 +73,7 @@ class Arena:
     def _read(self, found: Sequence[Exchange], wrong: Sequence[Turns]) -> list[Rivals]:
         replies = [(one.reply, *others) for one, others in zip(found, wrong, strict=True)]
         said = [lines(one.context) for one, several in zip(found, replies, strict=True) for _ in several]
-        made = self.words.numbered(said, [reply for several in replies for reply in several])
+        made = self.words.encode_pairs(said, [reply for several in replies for reply in several])
         return [[self._cut(*next(made)) for _ in several] for several in replies]
 
     def _cut(self, said: Sequence[int], reply: Sequence[int]) -> Candidate:

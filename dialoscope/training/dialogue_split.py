@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.records import Example
-from dialoscope.models.dialogue_assets import is_asset, said
+from dialoscope.models.dialogue_assets import is_asset, read_dialogues
 
 Turns = tuple[str, ...]
 
@@ -20,7 +20,7 @@ def dialogues(*corpora: str) -> list[Turns]:
     for corpus in corpora:
         if not is_asset(corpus) and not Path(corpus).exists():
             raise TrainingError(f"There is no file of dialogues {corpus}, nor an asset of that name.")
-    found = dict.fromkeys(turns for corpus in corpora for turns in whole(said(corpus)))
+    found = dict.fromkeys(turns for corpus in corpora for turns in whole(read_dialogues(corpus)))
     return list(found)
 
 

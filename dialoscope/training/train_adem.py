@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MissingExtra, TrainingError
 from dialoscope.core.progress import bar, notice
-from dialoscope.models.bilinear import Bilinear, encoder_of, sides_of
+from dialoscope.models.bilinear import Bilinear, encode_replies, resolve_encoder
 from dialoscope.models.checkpoints import WEIGHTS, Checkpoint
 from dialoscope.training.adem_card import card_of_adem, number, spread
 from dialoscope.training.bilinear_fit import (
@@ -59,10 +59,10 @@ def train_adem(
     _check(rated)
     told = rated.told(licence)
     _tell(told)
-    encoder = encoder_of(recipe.model, recipe.device)
+    encoder = resolve_encoder(recipe.model, recipe.device)
     with Workplace(path, recipe.identity(encoder.fingerprint, told)).held() as place:
         place.save(State(), Path.touch)  # from here on the folder is this training's
-        lesson = Lesson(sides_of(encoder, rated.replies, recipe.turns), rated.ratings)
+        lesson = Lesson(encode_replies(encoder, rated.replies, recipe.turns), rated.ratings)
         return _finished(place, _learned(lesson, rated, recipe))
 
 

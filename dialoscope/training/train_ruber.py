@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dialoscope.core.errors import TrainingError
 from dialoscope.models.checkpoints import WEIGHTS, Checkpoint
 from dialoscope.models.engines import import_engine
-from dialoscope.models.features import Features, embedding_of
+from dialoscope.models.features import Features, resolve_embedding
 from dialoscope.models.heads import HALF, WORD_VECTORS, Shape
 from dialoscope.models.truncation import latest
 from dialoscope.training.dialogue_split import Split
@@ -103,7 +103,7 @@ class _Outcome(NamedTuple):
 def _trained(
     recipe: RuberRecipe, folder: Path, lesson: Lesson, data: Mapping[str, Any], save_every: float
 ) -> Checkpoint:
-    embedding = embedding_of(recipe.embedding, recipe.device)
+    embedding = resolve_embedding(recipe.embedding, recipe.device)
     about = {**data, "exchanges": len(lesson.training.right)}
     side = import_engine("head_training", "Training", "dialoscope.training.engines")
     with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:

@@ -22,7 +22,7 @@ from dialoscope.models import fakes as fake
 from dialoscope.models import protocols as base
 from dialoscope.models import registry as assets
 from dialoscope.models.http_language_model import HttpLanguageModel
-from dialoscope.models.named_models import obeys
+from dialoscope.models.named_models import implements
 from dialoscope.models.protocols import Continuation, Generation, Pair
 from dialoscope.models.tagger import SpacyTagger
 from dialoscope.models.vectors import StaticVectors
@@ -241,7 +241,7 @@ def assert_alike(backend, one, other):
 
 @named()
 def test_it_has_all_that_its_kind_asks_for(made, name):
-    assert obeys(made(name), CASES[name].kind)
+    assert implements(made(name), CASES[name].kind)
 
 
 @named()

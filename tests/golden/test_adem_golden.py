@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.models.bilinear import encoder_of, sides_of
+from dialoscope.models.bilinear import encode_replies, resolve_encoder
 from dialoscope.training.bilinear_fit import Lesson, after, begun
 from tests.golden._shared import HERE, load_texts
 
@@ -23,7 +23,7 @@ def test_what_is_foretold_is_what_ridge_regression_foretells(case):
     ]
     recipe = ds.AdemRecipe(**case["settings"] | {"steps": 1000})
     lesson = Lesson(
-        sides_of(encoder_of("fake"), replies, recipe.turns), np.array([*FILE["ratings"].values()])
+        encode_replies(resolve_encoder("fake"), replies, recipe.turns), np.array([*FILE["ratings"].values()])
     )
     found = after(begun(lesson, recipe.dims), lesson, recipe, case["settings"]["steps"])
     assert found.ratings(lesson.sides) == pytest.approx([*case["replies"].values()], abs=1e-6)

@@ -8,7 +8,7 @@ if not torch.cuda.is_available():
     pytest.skip("no GPU is here", allow_module_level=True)
 
 from dialoscope.models.engines.device import gpu_kernels  # noqa: E402
-from dialoscope.models.engines.packing import Piece, packed  # noqa: E402
+from dialoscope.models.engines.packing import Piece, make_packs  # noqa: E402
 from dialoscope.models.language_model import TransformerLanguageModel  # noqa: E402
 from dialoscope.models.protocols import Continuation  # noqa: E402
 
@@ -65,7 +65,7 @@ def test_memory_that_runs_out_is_not_the_end(monkeypatch):
 def test_the_attention_kernel_sees_what_it_should(dims, key_heads):
     trunk = tuple(range(100))
     pieces = [Piece(trunk[:size], tuple(range(long))) for size in (9, 40, 100) for long in (2, 30, 70)]
-    (pack,) = packed(pieces, 10_000)
+    (pack,) = make_packs(pieces, 10_000)
     begins = np.repeat([tree.begin for tree in pack.trees], [tree.end - tree.begin for tree in pack.trees])
     ends = torch.tensor(np.stack([pack.ends, begins]), dtype=torch.int32, device=GPU)
     chance = torch.Generator(GPU).manual_seed(0)

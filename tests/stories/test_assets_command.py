@@ -42,16 +42,16 @@ def test_the_list_says_what_there_is_and_what_is_here(cli, lab):
     code, out, _ = cli("assets")
     assert code == 0
     lines = out.splitlines()
-    assert " ".join(lines[0].split()) == "name kind here on disk to download licence what it is"
+    assert " ".join(lines[0].split()) == "name kind installed on disk download licence description"
     rows = {line.split()[0]: line for line in lines[1 : 1 + len(assets.ASSETS)]}
     assert list(rows) == list(assets.ASSETS)
-    assert "dialogues       damaged  40 MB    8.1 MB       MIT" in rows["chitchat"]
+    assert "dialogues       damaged    40 MB    8.1 MB    MIT" in rows["chitchat"]
     assert f"chitchat is damaged: the SHA-256 of dataset.json is {sha256(bytes(SIZE)).hexdigest()}" in out
     assert f". Copy it to {lab / 'chitchat'} again, or move that folder away." in out
-    assert "language model  -        271 MB   93 MB        Apache-2.0" in rows["smollm2"]
-    assert lines[-2].startswith("Those that are here lie in ")
+    assert "language model  -          271 MB   93 MB     Apache-2.0" in rows["smollm2"]
+    assert lines[-2].startswith("Installed assets are in ")
     assert str(lab) in lines[-2]
-    assert lines[-1] == "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."
+    assert lines[-1] == "Others are fetched on first use, or with `dialoscope assets fetch NAME`."
     (lab / "chitchat" / "dataset.json").write_text("{}")
     assert "chitchat is damaged: dataset.json has 2 bytes" in cli("assets")[1]
     shutil.rmtree(lab)
@@ -98,13 +98,13 @@ def test_offline_what_is_not_here_is_an_error(cli, lab, what):
     code, _, err = cli("assets", "fetch", *what)
     assert code == 2
     assert "smollm2 (SmolLM2-135M-Instruct, " in err
-    assert "is not on this machine, and DIALOSCOPE_OFFLINE forbids fetching" in err
+    assert "is not on this machine, and DIALOSCOPE_OFFLINE prevents fetching" in err
 
 
 def test_the_option_forbids_the_network_too(lab):
     done = dialoscope("--offline", "assets", "path", "minilm", DIALOSCOPE_OFFLINE="", HF_HUB_OFFLINE="")
     assert done.returncode == 2
-    assert "DIALOSCOPE_OFFLINE forbids fetching" in done.stderr
+    assert "DIALOSCOPE_OFFLINE prevents fetching" in done.stderr
 
 
 def test_the_option_holds_for_the_process(cli, lab, monkeypatch):
@@ -121,7 +121,7 @@ def test_verify_tells_what_is_damaged_and_what_to_do(cli, lab):
     assert err.endswith(f"Copy it to {lab / 'chitchat'} again, or move that folder away.\n")
     code, _, err = cli("assets", "verify", "minilm")
     assert code == 1
-    assert err == "Error: minilm is not here. Fetch it: dialoscope assets fetch minilm\n"
+    assert err == "Error: minilm is not installed. Fetch it: dialoscope assets fetch minilm\n"
     shutil.rmtree(lab)
     code, out, err = cli("assets", "verify")
     assert (code, err) == (0, "")
@@ -211,7 +211,7 @@ def test_real_dialogues_come_from_the_index_and_are_whole(real, cli):
     assert len(chats) == 7168
     code, out, _ = cli("assets", "verify", "chitchat")
     assert code == 0
-    assert out == f"chitchat is whole ({assets.locate('chitchat')}).\n"
+    assert out == f"chitchat is intact ({assets.locate('chitchat')}).\n"
 
 
 @pytest.mark.assets

@@ -31,7 +31,7 @@ from dialoscope.core.signature import signature
 from dialoscope.core.tally import ReplyValues, Sums, Tally
 from dialoscope.models.asset_kinds import asset_names_of
 from dialoscope.models.checkpoints import Trained
-from dialoscope.models.named_models import described, is_kind, obeys
+from dialoscope.models.named_models import implements, is_kind, resolve_model
 from dialoscope.models.protocols import Backend
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import VERSIONS as TOKENIZER_VERSIONS
@@ -100,7 +100,7 @@ class Metric(ABC, Generic[T]):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if is_kind(hints[field.name]) and isinstance(value, str | os.PathLike):
-                value = described(hints[field.name], os.fspath(value), like=field.default)
+                value = resolve_model(hints[field.name], os.fspath(value), default=field.default)
             if isinstance(value, Trained):  # so that the number says of which weights it is
                 value = value.pinned
             if value is not getattr(self, field.name):
@@ -392,7 +392,7 @@ def _written_setting(metric: Metric[Any], name: str, plain: object) -> list[str]
     if not is_kind(kind):
         return [f"{name}={_word(value)}"]
     named = [] if str(value) == str(plain) else [f"{name}={value}"]
-    plain = described(kind, str(value), like=plain) if named else plain
+    plain = resolve_model(kind, str(value), default=plain) if named else plain
     return named + [
         f"{name}.{field.name}={_word(getattr(value, field.name))}"
         for field in dataclasses.fields(value)
@@ -417,7 +417,7 @@ def _check_setting(metric: str, name: str, value: object, hint: object) -> None:
             choices = ", ".join(map(str, get_args(hint)))
             raise MetricError(f"{metric} has no {name} '{value}'. Choose one of: {choices}.")
     elif is_kind(hint):
-        if not obeys(value, hint):  # type: ignore[arg-type]
+        if not implements(value, hint):  # type: ignore[arg-type]
             raise MetricError(f"{metric}: {name} must be a {hint.__name__}, not '{value}'.")  # type: ignore[attr-defined]
     elif isinstance(hint, type) and not _is_a(value, hint):
         raise MetricError(f"{metric}: {name} must be {_KINDS.get(hint, hint.__name__)}, not '{value}'.")

@@ -17,8 +17,8 @@ from dialoscope.core.tally import begins_run
 from dialoscope.data.dialogues import EVERYBODY
 from dialoscope.data.replies import read
 from dialoscope.metrics.shared.matching import in_chunks, text_size
-from dialoscope.models.cache import remembered, text_key
-from dialoscope.models.corpus import hash_of
+from dialoscope.models.cache import compute_cached, text_key
+from dialoscope.models.corpus import hash_path
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Encoder
 
@@ -36,7 +36,7 @@ class Sentences:
     def fingerprint(self) -> str:
         """A hash of what the file holds."""
         try:
-            return hash_of(Path(self.file))
+            return hash_path(Path(self.file))
         except BackendError as absent:
             raise MetricError(f"idf must be none, references, or a file of texts. {absent}") from absent
 
@@ -87,12 +87,12 @@ def frequencies(ids: Ints, owner: Ints, times: Ints) -> Frequencies:
 def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Frequencies:
     """Of all texts of a corpus, each as the encoder is to read it; counted once, then remembered."""
     shallow = _shallowest(encoder)
-    (found,) = remembered(
+    (found,) = compute_cached(
         f"document frequencies {signature(shallow)} {shallow.fingerprint}",
         # The ending says how the file is read, and so which texts the same bytes are.
         [text_key(signature(corpus), Path(corpus.file).suffix, corpus.fingerprint, read_as("a text"))],
         lambda _: [(0, _counted(shallow, corpus, read_as))],
-        keep=isinstance(encoder, TransformerEncoder),
+        use_cache=isinstance(encoder, TransformerEncoder),
     )
     return Frequencies(int(found[0, 0]), *found[:, 1:])
 

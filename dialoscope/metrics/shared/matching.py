@@ -12,7 +12,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import ranges
 from dialoscope.metrics.shared.base import ratio
-from dialoscope.models.cache import remembered, text_key
+from dialoscope.models.cache import compute_cached, text_key
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Encoder, TokenVectors, Vectors
 
@@ -84,12 +84,12 @@ class Matches(NamedTuple):
 
 def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> Matches:
     """The matches of all couples; what a model has once computed comes from the score cache."""
-    found = remembered(
+    found = compute_cached(
         f"greedy matching v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
         lambda places: matched(encoder, couples, places),
-        what=f"Matching with {encoder}",
-        keep=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
+        label=f"Matching with {encoder}",
+        use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
     return Matches.of(found)
 

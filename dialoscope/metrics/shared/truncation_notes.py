@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from dialoscope.models.protocols import Backend
-from dialoscope.models.truncation import cut_by
+from dialoscope.models.truncation import find_cuts
 from dialoscope.text.batch import Batch
 
 _CHUNK = 8192
@@ -24,7 +24,7 @@ def note_cutting(
     lost: tuple[set[int], set[int]] = (set(), set())
     limit, rest = 0, iter(texts)
     while chunk := list(islice(rest, _CHUNK)):
-        cut = cut_by(model, [text for _, text in chunk])
+        cut = find_cuts(model, [text for _, text in chunk])
         limit = cut.limit
         lost[0].update(row for (row, _), is_cut in zip(chunk, cut.beginning, strict=True) if is_cut)
         lost[not contexts].update(row for (row, _), is_cut in zip(chunk, cut.end, strict=True) if is_cut)

@@ -12,8 +12,8 @@ import dialoscope.models.registry as assets
 from dialoscope.core.errors import MetricError
 from dialoscope.core.safe_text import printable
 from dialoscope.metrics.shared.frequencies import Sentences
-from dialoscope.models.asset_kinds import asset_named, check_kind
-from dialoscope.models.corpus import hash_of
+from dialoscope.models.asset_kinds import check_kind, matching_assets
+from dialoscope.models.corpus import hash_path
 from dialoscope.text.tokenizer import Tokenizer
 
 TABLE = "words.tsv"
@@ -49,12 +49,12 @@ class WordCounts:
     @property
     def fingerprint(self) -> str:
         """A hash of what the table or the file holds."""
-        return hash_of(Path(self.corpus)) if self._is_file else assets.fingerprint(self._asset)
+        return hash_path(Path(self.corpus)) if self._is_file else assets.fingerprint(self._asset)
 
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The assets behind it, for their licences."""
-        return asset_named(self.corpus)
+        return matching_assets(self.corpus)
 
     def counts(self, tokenizer: Tokenizer) -> Counts:
         """The counts of words as a tokenizer cuts them; read once for each content of the file."""

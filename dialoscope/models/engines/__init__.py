@@ -1,4 +1,4 @@
-"""The parts of models that import torch, loaded when a model is first used.
+"""The parts of models that import torch, which are loaded when a model is first used.
 
 Descriptions in `dialoscope.models` load them through `import_engine`, so that `import dialoscope` and lexical
 metrics need no torch. Only this package and `dialoscope.training.engines` import it.
@@ -11,7 +11,7 @@ from dialoscope.core.errors import MissingExtra
 
 
 def import_engine(name: str, feature: str, package: str = "dialoscope.models.engines") -> Any:  # noqa: ANN401
-    """Import a module that needs torch; where that is missing, say for what and what to install."""
+    """Import a module that needs torch; if a package is missing, the error says what needs it."""
     try:
         return import_module(f"{package}.{name}")
     except ImportError as missing:

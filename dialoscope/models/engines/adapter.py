@@ -1,7 +1,6 @@
-"""Adapters of the kind that peft writes (LoRA), added to the weights that they were trained on top of.
+"""LoRA adapters in the format of peft, merged into the weights of their base model.
 
-A model with an adapter is then a model like any other: no layer of it works differently, and nothing of peft
-is needed to use one.
+A model with a merged adapter has ordinary layers, and peft is not needed to use it.
 """
 
 import math
@@ -26,20 +25,20 @@ _IDLE = frozenset(
         "qalora_group_size", "revision", "runtime_config", "target_modules", "task_type",
     }
 )  # fmt: skip
-"""Settings that say how an adapter was trained, or what its weights say as well."""
+"""Settings that only affect training, or that the weights imply."""
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "peft_type": ("LORA",),
     "bias": ("none",),
     "init_lora_weights": (True, False, None, "gaussian", "orthogonal"),
 }
-"""Settings with the values under which an adapter is a product to be added; other ways to begin, such as
-PiSSA, change the weights below as well."""
+"""Supported values of settings, with which the adapter is a product that is added to the weights. Other
+initializations, such as PiSSA, change the base weights too."""
 _WHOLE_TASKS = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
-"""Those for which a model has all of its weights before it is trained, so that an adapter has no new ones."""
+"""Tasks for which an adapter cannot have new weights, since the base model already has a head."""
 
 
 class _Change(NamedTuple):
-    """What becomes of a weight: something is added to it, or it is replaced."""
+    """A change of a weight: a value that is added to it or replaces it."""
 
     name: str
     value: torch.Tensor
@@ -47,7 +46,7 @@ class _Change(NamedTuple):
 
 
 def weights_of(model: Model) -> dict[str, torch.Tensor]:
-    """The weights of a model in a single file, with those of its adapter."""
+    """Load the weights of a model in a single file, and merge its adapter."""
     weights = load_file(model.folder / "model.safetensors")
     if model.adapter:
         merge(weights, model.adapter)
@@ -56,48 +55,48 @@ def weights_of(model: Model) -> dict[str, torch.Tensor]:
 
 @torch.no_grad()
 def merge(weights: MutableMapping[str, torch.Tensor], adapter: Path) -> frozenset[str]:
-    """Change weights as an adapter says; the names of those that it gives.
+    """Merge an adapter into weights; return the names of the weights that it changes.
 
-    Weights of a loaded model are changed in place; others become as precise as the sum needs.
+    Parameters of a loaded model are changed in place; other tensors are replaced, in float32.
     """
     settings = _settings(adapter)
     may_be_new = settings.get("task_type") not in _WHOLE_TASKS
-    given = set()
+    names = set()
     for change in _changes(adapter, settings):
-        name = _known_as(change.name, weights)
+        name = _match_name(change.name, weights)
         if name is None and (change.added or not may_be_new):
-            raise _misfit(adapter, change)
+            raise _mismatch(adapter, change)
         if not may_be_new and not change.added and _shared(change.name, weights):
             raise BackendError(
-                f"{adapter} changes {change.name}, with which its model reads and writes; with peft what it "
-                "writes with stays. Save it as a whole model, with a head of its own."
+                f"{adapter} changes {change.name}, which the model shares between embedding and output; peft "
+                "leaves the output unchanged. Save it as a whole model with a separate head."
             )
-        given.add(name or change.name)
-        _put(weights, change._replace(name=name or change.name), adapter)
-    return frozenset(given)
+        names.add(name or change.name)
+        _apply(weights, change._replace(name=name or change.name), adapter)
+    return frozenset(names)
 
 
-def _known_as(name: str, weights: Mapping[str, torch.Tensor]) -> str | None:
-    """The name of the same weights here: with a head above it, a model's names begin with one of its own."""
+def _match_name(name: str, weights: Mapping[str, torch.Tensor]) -> str | None:
+    """Return the name of a weight in this model, whose names may have another prefix."""
     if name in weights:
         return name
     bare = name.partition(".")[2]
     if bare in weights:
         return bare
-    longer = [known for known in weights if known.partition(".")[2] == name]
-    return longer[0] if len(longer) == 1 else None
+    matches = [candidate for candidate in weights if candidate.partition(".")[2] == name]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _shared(name: str, weights: Mapping[str, torch.Tensor]) -> bool:
-    """Whether a language model has no weights of its own to write with, and these are what it reads with."""
-    apart = any(head in known for known in weights for head in ("lm_head.", "embed_out."))
-    return not apart and any(part in name for part in ("embed", "wte.", "shared."))
+    """Whether a weight is an embedding that the language model also uses as its output layer."""
+    has_head = any(head in key for key in weights for head in ("lm_head.", "embed_out."))
+    return not has_head and any(part in name for part in ("embed", "wte.", "shared."))
 
 
-def _put(weights: MutableMapping[str, torch.Tensor], change: _Change, adapter: Path) -> None:
+def _apply(weights: MutableMapping[str, torch.Tensor], change: _Change, adapter: Path) -> None:
     old = weights.get(change.name)
     if old is not None and old.shape != change.value.shape:
-        raise _misfit(adapter, change)
+        raise _mismatch(adapter, change)
     new = old.float() + change.value if old is not None and change.added else change.value
     if isinstance(old, torch.nn.Parameter):
         old.copy_(new)
@@ -105,39 +104,39 @@ def _put(weights: MutableMapping[str, torch.Tensor], change: _Change, adapter: P
         weights[change.name] = new
 
 
-def _misfit(adapter: Path, change: _Change) -> BackendError:
-    return BackendError(f"{adapter} does not fit its model, which has no such weights as {change.name}.")
+def _mismatch(adapter: Path, change: _Change) -> BackendError:
+    return BackendError(f"{adapter} does not fit its base model, which has no matching weight {change.name}.")
 
 
 def _changes(adapter: Path, settings: Mapping[str, Any]) -> Iterator[_Change]:
     path = adapter / ADAPTER_WEIGHTS
     try:
-        found = load_file(path)
-    except (OSError, SafetensorError) as damaged:
-        raise BackendError(f"{path} cannot be read: {damaged}") from damaged
+        weights = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise BackendError(f"{path} cannot be read: {error}") from error
     scale = _scale(adapter, settings)
-    for key, value in found.items():
+    for key, value in weights.items():
         name, base = key.removeprefix(_BEGIN), key.removesuffix(_DOWN).removesuffix(_UP)
         if base == key:
             if "lora_" in key:
-                raise BackendError(f"{path} is not read here: {key} is no part of plain LoRA.")
+                raise BackendError(f"{path} is not supported: {key} is not part of plain LoRA.")
             yield _Change(name, value.float(), added=False)
-        elif base + _DOWN not in found or base + _UP not in found:
-            raise BackendError(f"{path} is not whole: {key} stands alone.")
+        elif base + _DOWN not in weights or base + _UP not in weights:
+            raise BackendError(f"{path} is incomplete: {key} has no counterpart.")
         elif name.endswith(_DOWN):
-            product = _product(found[base + _UP], value, path) * scale
-            turned = product.T if settings.get("fan_in_fan_out") else product
-            yield _Change(f"{name.removesuffix(_DOWN)}.weight", turned, added=True)
+            product = _product(weights[base + _UP], value, path) * scale
+            delta = product.T if settings.get("fan_in_fan_out") else product
+            yield _Change(f"{name.removesuffix(_DOWN)}.weight", delta, added=True)
 
 
 def _product(up: torch.Tensor, down: torch.Tensor, path: Path) -> torch.Tensor:
     if up.dim() != 2 or down.dim() != 2 or up.shape[1] != down.shape[0]:
-        raise BackendError(f"{path} is not read here: its weights are no pairs of matrices.")
+        raise BackendError(f"{path} is not supported: its weights are not pairs of matrices.")
     return up.float() @ down.float()
 
 
 def _scale(adapter: Path, settings: Mapping[str, Any]) -> float:
-    """How much of the product is added."""
+    """Return the factor of the product."""
     rank, alpha = settings.get("r"), settings.get("lora_alpha")
     if not (isinstance(rank, int) and rank > 0 and isinstance(alpha, int | float) and math.isfinite(alpha)):
         raise BackendError(
@@ -147,13 +146,15 @@ def _scale(adapter: Path, settings: Mapping[str, Any]) -> float:
 
 
 def _settings(adapter: Path) -> dict[str, Any]:
-    found = configuration(adapter, ADAPTER)
-    odd = [name for name, known in _PLAIN.items() if found.get(name, known[0]) not in known]
-    odd += [name for name, value in found.items() if value and name not in _READ | _IDLE | set(_PLAIN)]
-    if odd or "peft_type" not in found:
-        kind = ", ".join(f"{name} {found[name]}" for name in odd) or "peft_type not named"
+    settings = configuration(adapter, ADAPTER)
+    unsupported = [name for name, values in _PLAIN.items() if settings.get(name, values[0]) not in values]
+    unsupported += [
+        name for name, value in settings.items() if value and name not in _READ | _IDLE | set(_PLAIN)
+    ]
+    if unsupported or "peft_type" not in settings:
+        kind = ", ".join(f"{name} {settings[name]}" for name in unsupported) or "peft_type not named"
         raise BackendError(
-            f"{adapter} is an adapter of a kind that is not read here ({kind[:200]}): plain LoRA is. "
+            f"{adapter} is an adapter of an unsupported kind ({kind[:200]}); only plain LoRA is supported. "
             "Merge it with peft (merge_and_unload) and save the whole model."
         )
-    return found
+    return settings

@@ -1,4 +1,4 @@
-"""Any causal language model that transformers knows, in packs where the model permits it."""
+"""Causal language models in transformers, which read packs if the model permits it."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ import torch
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.adapter import merge
 from dialoscope.models.engines.attention import TreeAttention
-from dialoscope.models.engines.packing import Piece, packed
+from dialoscope.models.engines.packing import Piece, make_packs
 from dialoscope.models.locations import Model
 
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
@@ -29,7 +29,7 @@ _attention: ContextVar[TreeAttention] = ContextVar("attention of the pack that i
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the bars and warnings of transformers."""
+    """Hide the progress bars and warnings of transformers."""
     logger = logging.getLogger("transformers")
     before = logger.level
     their_logging.disable_progress_bar()
@@ -41,7 +41,7 @@ def quiet() -> Iterator[None]:
 
 
 class Loaded(NamedTuple):
-    """A model, and the names of weights that its folder lacks, which transformers makes up by chance."""
+    """A model, and the names of missing weights, which transformers has initialized randomly."""
 
     model: PreTrainedModel
     lacking: list[str]
@@ -55,14 +55,14 @@ def load(
     what: str,
     labels: Sequence[str] = (),
 ) -> Loaded:
-    """A model ready to be asked; no code of the folder is run. `what` says what it cannot be loaded as.
+    """Load a model without running code from its folder; `what` names the kind of model in errors.
 
-    With labels it becomes a classifier of these, whose head is yet to be trained.
+    With labels, the model gets an untrained classification head for them.
     """
     folder = files.folder
     try:
         with quiet():
-            model, told = kind.from_pretrained(
+            model, info = kind.from_pretrained(
                 folder,
                 config=_config(files, labels),
                 dtype=dtype,
@@ -71,17 +71,17 @@ def load(
                 use_safetensors=True,
                 output_loading_info=True,
             )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as wrong:
-        raise BackendError(f"{folder} cannot be loaded as {what}: {wrong}") from wrong
-    given = merge(dict(model.named_parameters()), files.adapter) if files.adapter else frozenset()
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError) as error:
+        raise BackendError(f"{folder} cannot be loaded as {what}: {error}") from error
+    merged = merge(dict(model.named_parameters()), files.adapter) if files.adapter else frozenset()
     model.eval()
     model.to(device)
-    return Loaded(model, sorted(set(told["missing_keys"]) - given))
+    return Loaded(model, sorted(set(info["missing_keys"]) - merged))
 
 
 def _config(files: Model, labels: Sequence[str]) -> Any:  # noqa: ANN401 - one of very many classes
-    """The adapter's own settings, where it has some: how many classes, and what they are called."""
-    config = AutoConfig.from_pretrained(files.told, local_files_only=True, trust_remote_code=False)
+    """Return the configuration, which an adapter may replace, for example to set the labels."""
+    config = AutoConfig.from_pretrained(files.config_folder, local_files_only=True, trust_remote_code=False)
     if labels:
         config.id2label = dict(enumerate(labels))
         config.label2id = {name: number for number, name in enumerate(labels)}
@@ -89,64 +89,64 @@ def _config(files: Model, labels: Sequence[str]) -> Any:  # noqa: ANN401 - one o
 
 
 def load_causal(files: Model, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
-    """A language model with its head and every weight."""
+    """Load a language model; missing weights are an error."""
     model, lacking = load(AutoModelForCausalLM, files, device, dtype, "a language model")
     if lacking:
         raise BackendError(
-            f"{files.folder} is no whole language model: it lacks {len(lacking)} weights, such as "
+            f"{files.folder} is not a complete language model: {len(lacking)} weights are missing, such as "
             f"{lacking[0]}."
         )
     return model
 
 
 def packable_or_plain(files: Model, device: torch.device, dtype: torch.dtype) -> "Packed | Plain":
-    """In packs if that gives the model's own numbers, which is tried; else one text at a time."""
+    """Return a decoder that reads packs if a test shows equal numbers, else one that reads single texts."""
     model = load_causal(files, device, dtype)
     plain, in_packs = Plain(model), Packed(model)
-    if not _causal(plain):
+    if not _is_causal(plain):
         raise BackendError(
-            f"{files.folder} holds a model that also reads what follows a word, so it cannot say how likely "
-            "a text is. Name a causal language model."
+            f"{files.folder} contains a model that also attends to later tokens, so that it does not define "
+            "probabilities of texts. Name a causal language model."
         )
-    if _looks_back_so_far(model) or not _takes_trees(model):
+    if _has_local_attention(model) or not _accepts_trees(model):
         return plain
-    return in_packs if _alike(plain, in_packs, device, dtype) else plain
+    return in_packs if _gives_equal_logits(plain, in_packs, device, dtype) else plain
 
 
 class Packed:
-    """A model whose attention is ours: positions and what is seen are told to it for each token."""
+    """A model with tree attention, which gets the position and the visible tokens of each token."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
 
     def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
-        """What the model makes of each token."""
-        told = _attention.set(attention)
+        """Return the hidden states of all tokens."""
+        token = _attention.set(attention)
         try:
             self.model.set_attn_implementation(_TREES)
-            found = self.model.base_model(
+            hidden = self.model.base_model(
                 input_ids=ids[None], position_ids=positions[None], use_cache=False
             ).last_hidden_state[0]
         finally:
-            _attention.reset(told)
-        out: torch.Tensor = found
+            _attention.reset(token)
+        out: torch.Tensor = hidden
         return out
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """How it rates every token of its vocabulary as the next."""
+        """Return the logits of the next token."""
         head = self.model.get_output_embeddings()
         out: torch.Tensor = head(hidden)
         return out
 
 
 class Plain:
-    """A model that must read each line of a tree from its beginning."""
+    """A model that reads each line of a tree from its beginning."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self.model = model
 
     def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
-        """The logits of each token; `logits` has nothing left to do."""
+        """Return the logits of all tokens, which `logits` returns unchanged."""
         pack = attention.pack
         rows = []
         for node in pack.nodes:
@@ -155,13 +155,13 @@ class Plain:
         return torch.cat(rows)
 
     def read(self, line: torch.Tensor) -> torch.Tensor:
-        """The logits of each token of a line, by nothing but transformers."""
+        """Return the logits of all tokens of a line, computed by transformers."""
         self.model.set_attn_implementation("sdpa" if self.model._supports_sdpa else "eager")
         out: torch.Tensor = self.model(input_ids=line, use_cache=False).logits[0]
         return out
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """They are there already."""
+        """Return the logits, which `hidden` has computed."""
         return hidden
 
 
@@ -174,7 +174,7 @@ def _read_with_trees(
     scaling: float | None = None,
     **others: object,
 ) -> tuple[torch.Tensor, None]:
-    """The attention that transformers calls, (1, heads, tokens, dims) each."""
+    """Compute attention for transformers; all arrays are (1, heads, tokens, dims)."""
     queries, keys, values = (states[0].transpose(0, 1) for states in (query, key, value))
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     return _attention.get()(queries, keys, values, scale)[None], None
@@ -183,19 +183,19 @@ def _read_with_trees(
 AttentionInterface.register(_TREES, _read_with_trees)
 
 
-def _causal(plain: Plain) -> bool:
-    """Whether what a model says of a token is the same whatever follows it."""
-    first, other = _some_tokens(plain.model, 2)
+def _is_causal(plain: Plain) -> bool:
+    """Whether the output of a model for a token is independent of later tokens."""
+    first, other = _random_tokens(plain.model, 2)
     with torch.inference_mode(), quiet():
-        one, two = (
+        logits, other_logits = (
             plain.read(torch.tensor([line], device=plain.model.device))[:-1]
             for line in (first, (*first[:-1], other[0]))
         )
-    return _near(one, two, plain.model.dtype)
+    return _is_close(logits, other_logits, plain.model.dtype)
 
 
-def _looks_back_so_far(model: PreTrainedModel) -> bool:
-    """Whether a token sees only so many before it, which a short trial would not show."""
+def _has_local_attention(model: PreTrainedModel) -> bool:
+    """Whether attention is limited to a window, which a short test would not show."""
     config = model.config.get_text_config()
     kinds = set(getattr(config, "layer_types", None) or ())
     if kinds:
@@ -203,12 +203,12 @@ def _looks_back_so_far(model: PreTrainedModel) -> bool:
     return bool(getattr(config, "sliding_window", None) or getattr(config, "attention_chunk_size", None))
 
 
-def _some_tokens(model: PreTrainedModel, lines: int) -> list[tuple[int, ...]]:
+def _random_tokens(model: PreTrainedModel, lines: int) -> list[tuple[int, ...]]:
     size = model.config.get_text_config().vocab_size
     return [tuple(line) for line in np.random.default_rng(0).integers(0, size, size=(lines, 9)).tolist()]
 
 
-def _takes_trees(model: PreTrainedModel) -> bool:
+def _accepts_trees(model: PreTrainedModel) -> bool:
     try:
         with quiet():
             model.set_attn_implementation(_TREES)
@@ -217,26 +217,26 @@ def _takes_trees(model: PreTrainedModel) -> bool:
     return True
 
 
-def _alike(plain: Plain, in_packs: Packed, device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether a small tree read as a pack has the logits of its lines read one by one."""
-    trunk, left, right = _some_tokens(plain.model, 3)
+def _gives_equal_logits(plain: Plain, in_packs: Packed, device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether the logits of a small tree are equal if it is read as a pack and line by line."""
+    trunk, left, right = _random_tokens(plain.model, 3)
     pieces = [Piece(trunk, left), Piece(trunk, right), Piece((*trunk, *left), right)]
-    (pack,) = packed(pieces, 1000)
+    (pack,) = make_packs(pieces, 1000)
     ids, positions = (torch.from_numpy(numbers).to(device) for numbers in (pack.ids, pack.positions))
     attention = TreeAttention(pack, device, dtype)
     try:
         with torch.inference_mode(), quiet():
-            one, other = (
+            expected, logits = (
                 decoder.logits(decoder.hidden(ids, positions, attention)).float()
                 for decoder in (plain, in_packs)
             )
     except (RuntimeError, TypeError, LookupError, AttributeError):
         return False
-    return _near(one, other, dtype)
+    return _is_close(expected, logits, dtype)
 
 
-def _near(one: torch.Tensor, other: torch.Tensor, dtype: torch.dtype) -> bool:
-    return bool((one - other).abs().max() <= _NEAR[dtype] * one.abs().max())
+def _is_close(expected: torch.Tensor, actual: torch.Tensor, dtype: torch.dtype) -> bool:
+    return bool((expected - actual).abs().max() <= _TOLERANCE[dtype] * expected.abs().max())
 
 
-_NEAR = {torch.float32: 1e-4, torch.bfloat16: 0.05, torch.float16: 0.01}
+_TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.05, torch.float16: 0.01}

@@ -1,4 +1,4 @@
-"""Which device computes, how precisely, and what to do when its memory runs out."""
+"""Devices, precision, and smaller batches when memory runs out."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -17,7 +17,7 @@ torch.backends.cuda.matmul.allow_tf32 = False  # float32 means float32
 
 
 def chosen_device(name: str) -> torch.device:
-    """The device of this name; `auto` is the first GPU, or the processor where there is none."""
+    """Return the device of this name; `auto` is the first GPU, or the CPU if there is none."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -29,14 +29,14 @@ def chosen_device(name: str) -> torch.device:
 
 
 def torch_dtype(dtype: str) -> torch.dtype:
-    """The type of this name."""
-    found: torch.dtype = getattr(torch, dtype)
-    return found
+    """Return the dtype of this name."""
+    value: torch.dtype = getattr(torch, dtype)
+    return value
 
 
 @cache
 def gpu_kernels(device: torch.device) -> ModuleType | None:
-    """Our own steps for this device; none on a processor, and none where Triton is not installed."""
+    """Return the Triton kernels, or None on a CPU or if Triton is not installed."""
     if device.type != "cuda":
         return None
     try:
@@ -45,25 +45,25 @@ def gpu_kernels(device: torch.device) -> ModuleType | None:
         return None
 
 
-def fetched(numbers: torch.Tensor) -> torch.Tensor:
-    """The same on the processor: much of it comes several times faster by way of page-locked memory."""
-    if numbers.device.type != "cuda":
-        return numbers.cpu()
-    by_way_of = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=True)
-    return by_way_of.copy_(numbers).clone()
+def copy_to_cpu(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor on the CPU; large ones are copied several times faster by page-locked memory."""
+    if tensor.device.type != "cuda":
+        return tensor.cpu()
+    pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    return pinned.copy_(tensor).clone()
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether less at once would have worked."""
+    """Whether an error means that memory has run out."""
     if isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)):
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
 def halving(work: Callable[[int], Iterator[B]], budget: int, least: int) -> Iterator[B]:
-    """Work with a budget of tokens, and with half of it from where memory ran out.
+    """Yield the results of `work` with a budget of tokens, which is halved whenever memory runs out.
 
-    `work` must go on where it stopped when it is called again.
+    When `work` is called again, it must continue where it stopped.
     """
     while True:
         try:
@@ -78,5 +78,5 @@ def halving(work: Callable[[int], Iterator[B]], budget: int, least: int) -> Iter
                     "or a device with more memory."
                 ) from error
         budget = max(budget // 2, least)
-        if torch.cuda.is_available():  # only now, when no error holds on to what filled it
+        if torch.cuda.is_available():  # only here, since the error holds references to tensors
             torch.cuda.empty_cache()

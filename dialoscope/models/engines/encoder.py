@@ -1,4 +1,4 @@
-"""Encoders and classifiers at work: texts become rows of tokens, rows batches, batches vectors or classes."""
+"""Computation of encoders and classifiers: texts to rows of tokens, to batches, to vectors or classes."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -11,17 +11,17 @@ import torch
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines import bert
-from dialoscope.models.engines.device import chosen_device, fetched, torch_dtype
-from dialoscope.models.engines.reader import Reader, Row
+from dialoscope.models.engines.device import chosen_device, copy_to_cpu, torch_dtype
+from dialoscope.models.engines.reader import Reader, TokenRow
 from dialoscope.models.engines.rows import in_batches, runs
-from dialoscope.models.locations import found_model
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
 
 if TYPE_CHECKING:
     from dialoscope.models.encoder import Transformer, TransformerEncoder
 
 BUDGET = {"cpu": 2048, "cuda": 65536}
-"""Tokens in a batch. On a processor what passes between layers then stays in its cache."""
+"""Number of tokens in a batch. On a CPU, the data between layers then fit into its cache."""
 
 
 class Body(Protocol):
@@ -29,18 +29,18 @@ class Body(Protocol):
 
     dims: int
 
-    def hidden(self, rows: Sequence[Row]) -> torch.Tensor:
-        """What it makes of each token, row after row."""
+    def hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
+        """Return the hidden states of all tokens, row after row."""
 
-    def logits(self, rows: Sequence[Row]) -> torch.Tensor:
-        """How it rates the classes of each row."""
+    def logits(self, rows: Sequence[TokenRow]) -> torch.Tensor:
+        """Return the logits of the classes for each row."""
 
 
-class Engine:
-    """What encoders and classifiers share: a folder, a tokenizer, a device."""
+class TransformerEngine:
+    """Files, tokenizer, device and budget of an encoder or a classifier."""
 
     def __init__(self, description: "Transformer") -> None:
-        self.model = found_model(description.model, description.revision)
+        self.model = find_model(description.model, description.revision)
         self.config = self.model.config
         self.device, self.dtype = chosen_device(description.device), torch_dtype(description.dtype)
         self.reader = Reader(self.model.folder, self.config, description.max_tokens)
@@ -48,8 +48,8 @@ class Engine:
         self.body: Body
 
 
-class EncoderEngine(Engine):
-    """Vectors of texts."""
+class EncoderEngine(TransformerEngine):
+    """Computes vectors of texts and tokens."""
 
     def __init__(self, description: "TransformerEncoder") -> None:
         super().__init__(description)
@@ -62,7 +62,7 @@ class EncoderEngine(Engine):
             self.body = load_encoder(self.model, self.device, self.dtype, layers)
 
     def _layers(self, layer: int) -> int:
-        """How many layers are to be computed."""
+        """Return the number of layers to compute."""
         names = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
         count = next((int(self.config[name]) for name in names if name in self.config), None)
         if count is None:
@@ -78,20 +78,22 @@ class EncoderEngine(Engine):
         return layers
 
     def token_vectors(
-        self, texts: Sequence[str | Pair], places: Sequence[int]
+        self, texts: Sequence[str | Pair], indices: Sequence[int]
     ) -> Iterator[tuple[int, TokenVectors]]:
-        """For each text, its place and the vectors of its tokens, in the order they are ready."""
-        return in_batches(self.reader, texts, places, self._apart, self.budget)
+        """Yield the index of each text and the vectors of its tokens, in the order of computation."""
+        return in_batches(self.reader, texts, indices, self._compute_tokens, self.budget)
 
     def vectors(
-        self, texts: Sequence[str | Pair], places: Sequence[int], pooling: str
+        self, texts: Sequence[str | Pair], indices: Sequence[int], pooling: str
     ) -> Iterator[tuple[int, Vectors]]:
-        """For each text, its place and its vector, in the order they are ready."""
-        return in_batches(self.reader, texts, places, partial(self._pooled, pooling=pooling), self.budget)
+        """Yield the index of each text and its vector, in the order of computation."""
+        return in_batches(
+            self.reader, texts, indices, partial(self._compute_pooled, pooling=pooling), self.budget
+        )
 
     @torch.inference_mode()
-    def _apart(self, rows: Sequence[Row]) -> list[TokenVectors]:
-        hidden = fetched(self._hidden(rows)).numpy()
+    def _compute_tokens(self, rows: Sequence[TokenRow]) -> list[TokenVectors]:
+        hidden = copy_to_cpu(self._hidden(rows)).numpy()
         ends = np.cumsum([0, *(len(row.ids) for row in rows)]).tolist()
         return [
             TokenVectors(row.ids, hidden[begin:end])
@@ -99,31 +101,31 @@ class EncoderEngine(Engine):
         ]
 
     @torch.inference_mode()
-    def _pooled(self, rows: Sequence[Row], pooling: str) -> list[Vectors]:
+    def _compute_pooled(self, rows: Sequence[TokenRow], pooling: str) -> list[Vectors]:
         hidden = self._hidden(rows)
-        found = [_pool(run.of(hidden), pooling) for run in runs(rows)]
-        return list(torch.cat(found).cpu().numpy())
+        pooled = [_pool(run.of(hidden), pooling) for run in runs(rows)]
+        return list(torch.cat(pooled).cpu().numpy())
 
-    def _hidden(self, rows: Sequence[Row]) -> torch.Tensor:
-        """In float32, however precise the model is; rows without a token come last and have none."""
-        read = [row for row in rows if len(row.ids)]
-        return self.body.hidden(read).float() if read else torch.zeros(0, self.body.dims)
+    def _hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
+        """Return the hidden states in float32; rows without tokens come last and have none."""
+        nonempty = [row for row in rows if len(row.ids)]
+        return self.body.hidden(nonempty).float() if nonempty else torch.zeros(0, self.body.dims)
 
 
 def _pool(vectors: torch.Tensor, pooling: str) -> torch.Tensor:
-    """One vector for each row, (rows, dims) from (rows, tokens, dims); undefined without a token."""
+    """Pool (rows, tokens, dims) to (rows, dims); NaN for rows without tokens."""
     if not vectors.shape[1] or pooling == "mean":
         return vectors.mean(1)
     return vectors[:, 0] if pooling == "first" else vectors.amax(1)
 
 
-class ClassifierEngine(Engine):
-    """Classes of pairs of texts."""
+class ClassifierEngine(TransformerEngine):
+    """Computes probabilities of classes of pairs of texts."""
 
     def __init__(self, description: "Transformer") -> None:
         super().__init__(description)
         self.classes = len(self.config.get("id2label") or (0, 1))
-        self.several = self.config.get("problem_type") == "multi_label_classification"
+        self.multi_label = self.config.get("problem_type") == "multi_label_classification"
         if bert.fits(self.config, self.model.folder):
             layers = int(self.config["num_hidden_layers"])
             self.body = bert.Bert(self.config, self.model, self.device, self.dtype, layers)
@@ -132,14 +134,14 @@ class ClassifierEngine(Engine):
 
             self.body = load_classifier(self.model, self.device, self.dtype)
 
-    def probabilities(self, texts: Sequence[Pair], places: Sequence[int]) -> Iterator[tuple[int, Floats]]:
-        """For each pair, its place and how probable each class is, in the order they are ready."""
-        return in_batches(self.reader, texts, places, self._probable, self.budget)
+    def probabilities(self, texts: Sequence[Pair], indices: Sequence[int]) -> Iterator[tuple[int, Floats]]:
+        """Yield the index of each pair and the probabilities of its classes, in the order of computation."""
+        return in_batches(self.reader, texts, indices, self._compute_probabilities, self.budget)
 
     @torch.inference_mode()
-    def _probable(self, rows: Sequence[Row]) -> list[Floats]:
-        read = [row for row in rows if len(row.ids)]  # those without a token come last
-        logits = self.body.logits(read).double() if read else torch.zeros(0, self.classes)
-        one = self.classes == 1 or self.several
-        found = (logits.sigmoid() if one else logits.softmax(1)).cpu().numpy()
-        return [*found, *np.full((len(rows) - len(read), self.classes), np.nan)]
+    def _compute_probabilities(self, rows: Sequence[TokenRow]) -> list[Floats]:
+        nonempty = [row for row in rows if len(row.ids)]  # rows without tokens come last
+        logits = self.body.logits(nonempty).double() if nonempty else torch.zeros(0, self.classes)
+        independent = self.classes == 1 or self.multi_label
+        probabilities = (logits.sigmoid() if independent else logits.softmax(1)).cpu().numpy()
+        return [*probabilities, *np.full((len(rows) - len(nonempty), self.classes), np.nan)]

@@ -1,4 +1,4 @@
-"""A causal language model that writes: greedy, with beams, or by chance that depends on the seed alone."""
+"""Generation by causal language models: greedy, with beams, or by sampling that depends only on the seed."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -23,54 +23,54 @@ from transformers import (
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.causal import load_causal, quiet
 from dialoscope.models.engines.device import halving
-from dialoscope.models.engines.token_ids import Words
+from dialoscope.models.engines.token_ids import Vocabulary
 from dialoscope.models.locations import Model
 from dialoscope.models.protocols import Generation
 
 if TYPE_CHECKING:
-    from dialoscope.models.engines.language_model import Engine
+    from dialoscope.models.engines.language_model import LanguageModelEngine
 
 BUDGET = {"cpu": 2048, "cuda": 65536}
-"""Tokens of prompts and texts that are in the making together."""
+"""Number of tokens of prompts and texts that are generated together."""
 
 
 class Writer:
-    """A model with its vocabulary, set to write."""
+    """A causal language model, its vocabulary and its settings for generation."""
 
-    def __init__(self, model: Any, words: Words, engine: "Engine") -> None:  # noqa: ANN401 - generate() has no usable type
+    def __init__(self, model: Any, words: Vocabulary, engine: "LanguageModelEngine") -> None:  # noqa: ANN401 - generate() has no usable type
         self.model, self.words, self.start = model, words, engine.start
         self.room = engine.window
         self.budget = engine.description.budget or BUDGET.get(engine.device.type, BUDGET["cpu"])
 
     @classmethod
-    def of(cls, engine: "Engine") -> "Writer":
-        """The writer for an engine's model."""
+    def of(cls, engine: "LanguageModelEngine") -> "Writer":
+        """Create the writer for the model of an engine."""
         model = _writing_model(engine.model, engine.device, engine.dtype, engine.description.fingerprint)
         return cls(model, engine.words, engine)
 
     def write(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
-        """Texts for each prompt; each different prompt is worked on once, those of like length together."""
+        """Generate texts for each unique prompt, in batches of prompts of similar length."""
         unique = list(dict.fromkeys(prompts))
-        starts = [self._begun(tokens, how) for tokens in self.words.of(unique)]
-        todo = sorted(range(len(unique)), key=lambda place: -len(starts[place]))
-        found: dict[str, list[str]] = {}
+        starts = [self._prepare(tokens, how) for tokens in self.words.encode(unique)]
+        todo = sorted(range(len(unique)), key=lambda index: -len(starts[index]))
+        texts_by_prompt: dict[str, list[str]] = {}
 
         def work(budget: int) -> Iterator[None]:
-            for places in batches(list(todo), [len(start) for start in starts], how, budget):
+            for indices in batches(list(todo), [len(start) for start in starts], how, budget):
                 texts = self._batch(
-                    [starts[place] for place in places], [unique[place] for place in places], how
+                    [starts[index] for index in indices], [unique[index] for index in indices], how
                 )
-                for place, some in zip(places, texts, strict=True):
-                    found[unique[place]] = some
-                    todo.remove(place)
+                for index, samples in zip(indices, texts, strict=True):
+                    texts_by_prompt[unique[index]] = samples
+                    todo.remove(index)
                 yield
 
         for _ in halving(work, self.budget, 1):
             pass
-        return [list(found[prompt]) for prompt in prompts]
+        return [list(texts_by_prompt[prompt]) for prompt in prompts]
 
-    def _begun(self, prompt: Sequence[int], how: Generation) -> tuple[int, ...]:
-        """What the model reads first; a prompt that is too long loses its oldest tokens."""
+    def _prepare(self, prompt: Sequence[int], how: Generation) -> tuple[int, ...]:
+        """Return the tokens of a prompt with start token, without the oldest ones if it is too long."""
         room = self.room - how.max_tokens - len(self.start)
         if room < 1:
             raise BackendError(
@@ -85,7 +85,7 @@ class Writer:
     def _batch(
         self, starts: Sequence[Sequence[int]], prompts: Sequence[str], how: Generation
     ) -> list[list[str]]:
-        """What is written after these, side by side, padded on the left."""
+        """Generate the continuations of a batch of prompts, padded on the left."""
         copies = how.samples if how.sample else 1
         longest = max(map(len, starts))
         ends = end_tokens(self.model)
@@ -98,11 +98,11 @@ class Writer:
                 input_ids=ids,
                 attention_mask=mask,
                 generation_config=generation_settings(how, padding, ends),
-                logits_processor=chance(prompts, how) if how.sample else LogitsProcessorList(),
+                logits_processor=sampling_steps(prompts, how) if how.sample else LogitsProcessorList(),
                 stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, longest)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, longest:].tolist())
-        texts = [how.ended(self.words.text(row)) for row in rows]
+        texts = [how.ended(self.words.decode(row)) for row in rows]
         return [texts[place : place + how.samples] for place in range(0, len(texts), how.samples)]
 
 
@@ -110,20 +110,20 @@ class Writer:
 def _writing_model(
     files: Model, device: torch.device, dtype: torch.dtype, fingerprint: str
 ) -> PreTrainedModel:
-    """Loaded once for each content of the folder; its own wishes, such as penalties, are left behind."""
+    """Load a model once for each fingerprint, without its own generation settings, such as penalties."""
     model = load_causal(files, device, dtype)
     model.generation_config = GenerationConfig()
     return model
 
 
 def end_tokens(model: PreTrainedModel) -> frozenset[int]:
-    """The tokens that end a text."""
-    found = model.config.get_text_config().eos_token_id
-    return frozenset(found if isinstance(found, list) else [] if found is None else [found])
+    """Return the tokens that end a text."""
+    tokens = model.config.get_text_config().eos_token_id
+    return frozenset(tokens if isinstance(tokens, list) else [] if tokens is None else [tokens])
 
 
 def batches(places: list[int], lengths: Sequence[int], how: Generation, budget: int) -> Iterator[list[int]]:
-    """As many as fit the budget, the longest first."""
+    """Yield batches of indices that fit the budget; the indices are removed from the list."""
     copies = how.samples if how.sample else how.beams
     while places:
         each = (lengths[places[0]] + how.max_tokens) * copies
@@ -132,10 +132,10 @@ def batches(places: list[int], lengths: Sequence[int], how: Generation, budget: 
 
 
 def generation_settings(how: Generation, padding: int, ends: frozenset[int]) -> GenerationConfig:
-    """Nothing of the model's own wishes but the tokens that end a text."""
+    """Return settings of transformers; only the end tokens are those of the model."""
     return GenerationConfig(
         max_new_tokens=how.max_tokens,
-        do_sample=False,  # chance is added to the logits instead, so that it depends on the prompt alone
+        do_sample=False,  # Gumbel noise in the logits makes samples depend only on the prompt
         num_beams=how.beams,
         num_return_sequences=1 if how.sample else how.samples,
         pad_token_id=padding,
@@ -143,8 +143,8 @@ def generation_settings(how: Generation, padding: int, ends: frozenset[int]) -> 
     )
 
 
-def chance(prompts: Sequence[str], how: Generation) -> LogitsProcessorList:
-    """The usual narrowing of the choice, then chance."""
+def sampling_steps(prompts: Sequence[str], how: Generation) -> LogitsProcessorList:
+    """Return the steps of sampling: temperature, top-k and top-p, then Gumbel noise."""
     steps: list[LogitsProcessor] = []
     if how.temperature != 1.0:
         steps.append(TemperatureLogitsWarper(how.temperature))
@@ -156,32 +156,32 @@ def chance(prompts: Sequence[str], how: Generation) -> LogitsProcessorList:
 
 
 class _Gumbel(LogitsProcessor):
-    """Noise under which the likeliest token is a fair draw, made from seed, prompt and sample."""
+    """Adds Gumbel noise from seed, prompt and sample number; the most probable token is then a sample."""
 
     def __init__(self, prompts: Sequence[str], how: Generation) -> None:
-        self.chances = [
-            np.random.default_rng(_number(f"{how.seed}\0{sample}\0{prompt}"))
+        self.rngs = [
+            np.random.default_rng(_hash_to_int(f"{how.seed}\0{sample}\0{prompt}"))
             for prompt in prompts
             for sample in range(how.samples)
         ]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        noise = np.stack([chance.gumbel(size=scores.shape[-1]) for chance in self.chances])
+        noise = np.stack([rng.gumbel(size=scores.shape[-1]) for rng in self.rngs])
         return scores.float() + torch.from_numpy(noise).to(scores.device, torch.float32)
 
 
-def _number(text: str) -> int:
+def _hash_to_int(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(), "big")
 
 
 class Stops(StoppingCriteria):
-    """A row is done when its text holds one of the words that end it."""
+    """Stops a row as soon as its text contains one of the stop strings."""
 
-    def __init__(self, words: Words, stops: Sequence[str], begin: int) -> None:
+    def __init__(self, words: Vocabulary, stops: Sequence[str], begin: int) -> None:
         self.words, self.stops, self.begin = words, stops, begin
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor, **_: object) -> torch.Tensor:
-        """Which rows are done."""
-        texts = [self.words.text(row) for row in input_ids[:, self.begin :].tolist()]
+        """Return which rows are finished."""
+        texts = [self.words.decode(row) for row in input_ids[:, self.begin :].tolist()]
         done = [any(stop in text for stop in self.stops) for text in texts]
         return torch.tensor(done, device=input_ids.device)

@@ -1,4 +1,4 @@
-"""Heads: small networks that judge a reply by the vectors of what was said and of the reply."""
+"""Heads: small networks that rate a reply from the vectors of its context and of the reply."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -15,21 +15,21 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.device import chosen_device
-from dialoscope.models.features import halves
+from dialoscope.models.features import to_half
 
 if TYPE_CHECKING:
     from dialoscope.models.features import Features
     from dialoscope.models.heads import Shape
 
 _AT_ONCE = 256
-"""Texts, or pairs, that are judged together."""
+"""Number of texts, or pairs, that are processed together."""
 
 
 class Head(torch.nn.Module):
-    """The unreferenced scorer of RUBER (Tao et al., 2018) and of its heirs (Ghazarian et al., 2019).
+    """The unreferenced scorer of RUBER (Tao et al., 2018; Ghazarian et al., 2019).
 
-    What was said and the reply become a vector each, q and r, by recurrent networks of their own or as they
-    come; a perceptron reads q, r and the one number qᵀMr.
+    Context and reply become vectors q and r, by separate recurrent networks or by pooling; a perceptron
+    reads q, r and the number qᵀMr.
     """
 
     def __init__(self, shape: "Shape", dims: int) -> None:
@@ -52,41 +52,41 @@ class Head(torch.nn.Module):
         last = torch.nn.Linear(widths[-1], 1 if shape.objective == "ranking" else 2)
         self.perceptron = torch.nn.Sequential(*hidden, torch.nn.Dropout(shape.dropout), last)
 
-    def query(self, told: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
-        """Vectors of what was said, (texts, size)."""
-        return _read(self.query_reader, told, lengths) if lengths is not None else told
+    def query(self, rows: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the vectors of contexts, (texts, size)."""
+        return _read(self.query_reader, rows, lengths) if lengths is not None else rows
 
-    def reply(self, told: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
-        """Vectors of replies, (texts, size)."""
-        return _read(self.reply_reader, told, lengths) if lengths is not None else told
+    def reply(self, rows: torch.Tensor, lengths: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the vectors of replies, (texts, size)."""
+        return _read(self.reply_reader, rows, lengths) if lengths is not None else rows
 
     def forward(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-        """What the last layer says of pairs of vectors: (pairs, 2), wrong and right, or (pairs, 1)."""
+        """Return the output of the last layer: (pairs, 2) for wrong and right, or (pairs, 1)."""
         quadratic = ((query @ self.bilinear) * reply).sum(1, keepdim=True)
-        found: torch.Tensor = self.perceptron(torch.cat([query, reply, quadratic], 1))
-        return found
+        output: torch.Tensor = self.perceptron(torch.cat([query, reply, quadratic], 1))
+        return output
 
     def logit(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-        """The logit of each reply being a right one."""
-        found: torch.Tensor = self(query, reply)
-        return found[:, 0] if found.shape[1] == 1 else found[:, 1] - found[:, 0]
+        """Return the logit of the probability that each reply is right."""
+        output: torch.Tensor = self(query, reply)
+        return output[:, 0] if output.shape[1] == 1 else output[:, 1] - output[:, 0]
 
     def right(self, query: torch.Tensor, reply: torch.Tensor) -> torch.Tensor:
-        """How surely each reply is a right one, between 0 and 1."""
+        """Return the probability that each reply is right."""
         return sigmoid(self.logit(query, reply))
 
 
-def _read(reader: torch.nn.Module, told: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """The last states of the uppermost layer, from left to right and from right to left."""
-    packed = pack_padded_sequence(told, lengths, batch_first=True, enforce_sorted=False)
+def _read(reader: torch.nn.Module, rows: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Return the last states of the top layer in both directions."""
+    packed = pack_padded_sequence(rows, lengths, batch_first=True, enforce_sorted=False)
     _, last = reader(packed)
     return torch.cat([last[-2], last[-1]], 1)
 
 
 class HeadEngine:
-    """A head at work, in double precision so that what stands beside a text does not show.
+    """Computes a head, in double precision so that results do not depend on the batch.
 
-    If `halved`, vectors of words are rounded to half precision first, as they were in training.
+    If `halved`, word vectors are rounded to half precision first, as they were in training.
     """
 
     def __init__(
@@ -100,27 +100,27 @@ class HeadEngine:
 
     @torch.inference_mode()
     def right(self, queries: Sequence[str], replies: Sequence[str]) -> Floats:
-        """How surely each reply is a right one; NaN where either text has no features."""
-        said, answers = self._vectors(queries, self.head.query), self._vectors(replies, self.head.reply)
-        found = np.full(len(queries), np.nan)
-        known = [
+        """Return the probability that each reply is right; NaN if one of the texts has no features."""
+        contexts, answers = self._vectors(queries, self.head.query), self._vectors(replies, self.head.reply)
+        probabilities = np.full(len(queries), np.nan)
+        complete = [
             place
             for place, pair in enumerate(zip(queries, replies, strict=True))
-            if pair[0] in said and pair[1] in answers
+            if pair[0] in contexts and pair[1] in answers
         ]
-        for begin in range(0, len(known), _AT_ONCE):
-            places = known[begin : begin + _AT_ONCE]
-            told = torch.stack([said[queries[place]] for place in places])
-            answered = torch.stack([answers[replies[place]] for place in places])
-            found[places] = self.head.right(told, answered).cpu().numpy()
-        return found
+        for begin in range(0, len(complete), _AT_ONCE):
+            places = complete[begin : begin + _AT_ONCE]
+            context_batch = torch.stack([contexts[queries[place]] for place in places])
+            reply_batch = torch.stack([answers[replies[place]] for place in places])
+            probabilities[places] = self.head.right(context_batch, reply_batch).cpu().numpy()
+        return probabilities
 
     def _vectors(self, texts: Sequence[str], read: Any) -> dict[str, torch.Tensor]:  # noqa: ANN401
-        """The vector of each different text that has features."""
+        """Return the vector of each unique text with features."""
         unique = list(dict.fromkeys(texts))
         if self.shape.recurrent:
             return dict(self._recurrent(unique, read))
-        rows = self.features.pooled(unique, self.shape.pooling)
+        rows = self.features.pool(unique, self.shape.pooling)
         known = np.flatnonzero(~np.isnan(rows).any(axis=1)).tolist()
         vectors = torch.from_numpy(rows[known].astype(float)).to(self.device)
         return {unique[place]: vector for place, vector in zip(known, vectors, strict=True)}
@@ -129,34 +129,34 @@ class HeadEngine:
         waiting: dict[str, torch.Tensor] = {}
         for place, rows in self.features.rows(texts):
             if len(rows):
-                read_rows = halves(rows) if self.halved else rows
+                read_rows = to_half(rows) if self.halved else rows
                 waiting[texts[place]] = torch.from_numpy(read_rows.astype(float))
             if len(waiting) == _AT_ONCE:
-                yield from self._together(waiting, read)
+                yield from self._read_batch(waiting, read)
                 waiting = {}
-        yield from self._together(waiting, read)
+        yield from self._read_batch(waiting, read)
 
-    def _together(self, texts: dict[str, torch.Tensor], read: Any) -> Iterator[tuple[str, torch.Tensor]]:  # noqa: ANN401
+    def _read_batch(self, texts: dict[str, torch.Tensor], read: Any) -> Iterator[tuple[str, torch.Tensor]]:  # noqa: ANN401
         if texts:
-            told = torch.nn.utils.rnn.pad_sequence(list(texts.values()), batch_first=True)
+            padded = torch.nn.utils.rnn.pad_sequence(list(texts.values()), batch_first=True)
             lengths = torch.tensor([len(rows) for rows in texts.values()])
-            yield from zip(texts, read(told.to(self.device), lengths), strict=True)
+            yield from zip(texts, read(padded.to(self.device), lengths), strict=True)
 
 
 def read_weights(path: Path, head: Head) -> dict[str, torch.Tensor]:
-    """The weights of a file, which must be those of the head, no more and no fewer."""
+    """Load weights, which must have exactly the names and shapes of the head."""
     try:
-        found = load_file(path)
-    except (OSError, SafetensorError) as damaged:
-        raise BackendError(f"{path} cannot be read ({damaged}); train it again.") from damaged
-    wanted = head.state_dict()
-    for name in sorted(wanted.keys() ^ found.keys()):
-        problem = "lacks" if name in wanted else "has, and should not have,"
-        raise BackendError(f"{path} {problem} the weight '{name}': it is not of this kind of head.")
-    for name, one in wanted.items():
-        if found[name].shape != one.shape:
+        weights = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise BackendError(f"{path} cannot be read ({error}); train it again.") from error
+    expected = head.state_dict()
+    for name in sorted(expected.keys() ^ weights.keys()):
+        problem = "is missing" if name in expected else "is unexpected"
+        raise BackendError(f"{path}: the weight '{name}' {problem}; it is not this kind of head.")
+    for name, parameter in expected.items():
+        if weights[name].shape != parameter.shape:
             raise BackendError(
-                f"{path}: the weight '{name}' is of the shape {tuple(found[name].shape)}, but must be "
-                f"{tuple(one.shape)}."
+                f"{path}: the weight '{name}' has the shape {tuple(weights[name].shape)}, but must have "
+                f"{tuple(parameter.shape)}."
             )
-    return found
+    return weights

@@ -1,4 +1,4 @@
-"""The steps of a decoder that are fastest in one go on a GPU, in Triton."""
+"""Fused operations of a decoder on a GPU, in Triton."""
 
 import torch
 import triton
@@ -10,14 +10,14 @@ ROWS, COLUMNS = 64, 64
 def attend(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, ends: torch.Tensor, scale: float
 ) -> torch.Tensor:
-    """Attention in which token k is seen by token q if k <= q < ends[k].
+    """Compute attention in which token q attends to token k if k <= q < ends[k].
 
     Args:
-        query: (tokens, heads, dims); key and value alike, with as many heads or fewer.
+        query: (tokens, heads, dims); keys and values may have fewer heads.
         key: See query.
         value: See query.
-        ends: (2, tokens): where the tokens that see each token end, and where its tree begins.
-        scale: Of the products.
+        ends: (2, tokens): the end of the tokens that attend to each token, and the begin of its tree.
+        scale: Factor of the products of query and key.
     """
     tokens, heads, dims = query.shape
     out = torch.empty(tokens, heads, dims, device=query.device, dtype=query.dtype)
@@ -38,7 +38,7 @@ def _attend(
     q_token, q_head, k_token, k_head, v_token, v_head, o_token, o_head,
     GROUP: tl.constexpr, DIMS: tl.constexpr, WIDE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
-    """One block of rows of one head, over the keys from the beginning of its first row's tree."""
+    """Compute one block of rows of one head, over the keys since the begin of the first row's tree."""
     first = tl.program_id(0) * ROWS
     head = tl.program_id(1)
     rows = first + tl.arange(0, ROWS)
@@ -70,17 +70,17 @@ def _attend(
     tl.store(place, (found / total[:, None]).to(OUT.dtype.element_ty), real)
 
 
-def turn(heads: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> None:
-    """Rotary positions, in place: (tokens, heads, dims) by (tokens, dims / 2) each, in float32."""
+def rotate(heads: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> None:
+    """Apply rotary position embeddings in place, with cosines and sines (tokens, dims / 2) in float32."""
     tokens, count, dims = heads.shape
-    _turn[(tokens,)](
+    _rotate[(tokens,)](
         heads, cosine, sine, heads.stride(0), heads.stride(1), count, dims // 2,
         triton.next_power_of_2(count), triton.next_power_of_2(dims // 2), num_warps=2,
     )  # fmt: skip
 
 
 @triton.jit
-def _turn(
+def _rotate(
     X, COSINE, SINE, by_token, by_head, count, half, COUNT: tl.constexpr, HALF: tl.constexpr
 ):  # fmt: skip
     token = tl.program_id(0).to(tl.int64)
@@ -96,16 +96,16 @@ def _turn(
     tl.store(place + half, (other * cosine + one * sine).to(X.dtype.element_ty), real)
 
 
-def gated(gate_up: torch.Tensor) -> torch.Tensor:
-    """The gate's SiLU times what it lets through: (tokens, 2 × dims) to (tokens, dims)."""
+def apply_gate(gate_up: torch.Tensor) -> torch.Tensor:
+    """Return SiLU of the first half times the second half: (tokens, 2 × dims) to (tokens, dims)."""
     tokens, both = gate_up.shape
     out = torch.empty(tokens, both // 2, device=gate_up.device, dtype=gate_up.dtype)
-    _gated[(tokens, triton.cdiv(both // 2, 1024))](gate_up, out, both // 2, 1024, num_warps=4)
+    _apply_gate[(tokens, triton.cdiv(both // 2, 1024))](gate_up, out, both // 2, 1024, num_warps=4)
     return out
 
 
 @triton.jit
-def _gated(BOTH, OUT, dims, BLOCK: tl.constexpr):
+def _apply_gate(BOTH, OUT, dims, BLOCK: tl.constexpr):
     token = tl.program_id(0).to(tl.int64)
     dim = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     real = dim < dims
@@ -115,7 +115,7 @@ def _gated(BOTH, OUT, dims, BLOCK: tl.constexpr):
 
 
 def log_probability(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """The log-probability of each row's target, in float32, without a copy of the logits."""
+    """Return the log-probability of the target of each row in float32, without a copy of the logits."""
     rows, vocabulary = logits.shape
     out = torch.empty(rows, device=logits.device, dtype=torch.float32)
     _log_probability[(rows,)](logits, targets, out, logits.stride(0), vocabulary, 4096, num_warps=8)

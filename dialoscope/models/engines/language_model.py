@@ -1,4 +1,4 @@
-"""A causal language model at work: texts become tokens, tokens packs, packs log-probabilities."""
+"""Computation of causal language models: texts to tokens, to packs, to log-probabilities."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,23 +15,23 @@ from dialoscope.core.errors import BackendError
 from dialoscope.models.engines import import_engine, llama
 from dialoscope.models.engines.attention import TreeAttention
 from dialoscope.models.engines.device import chosen_device, gpu_kernels, halving, torch_dtype
-from dialoscope.models.engines.packing import Pack, Piece, cut, packed
-from dialoscope.models.engines.token_ids import Words, vocabulary
-from dialoscope.models.locations import found_model
+from dialoscope.models.engines.packing import Pack, Piece, cut, make_packs
+from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
+from dialoscope.models.locations import find_model
 from dialoscope.models.protocols import Continuation, Generation
 
 if TYPE_CHECKING:
     from dialoscope.models.language_model import TransformerLanguageModel
 
 FIRST_TEXTS, MOST_TEXTS = 512, 8192
-"""Texts planned together while the tokens of the next are made: few at first, so that computing begins early,
-then twice as many each time, so that few trees are cut."""
+"""Number of texts that are packed together while the next ones are tokenized: few at first, so that computing
+begins early, then twice as many each time, so that few trees are cut."""
 
 BUDGET = {"cpu": 1024, "cuda": 32768}
-"""Tokens in a pack. On a processor what passes between layers then stays in its cache."""
+"""Number of tokens in a pack. On a CPU, the data between layers then fit into its cache."""
 
 LOGITS_AT_ONCE = {"cpu": 128, "cuda": 8192}
-"""Scored tokens whose logits are made together."""
+"""Number of scored tokens whose logits are computed together."""
 
 LEAST_BUDGET = 64
 
@@ -40,93 +40,91 @@ class Decoder(Protocol):
     """A causal language model that reads packs."""
 
     def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
-        """What the model makes of each token."""
+        """Return the hidden states of all tokens."""
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """How it rates every token of its vocabulary as the next."""
+        """Return the logits of the next token."""
 
 
-class Engine:
-    """The weights of a description, and what they say of texts."""
+class LanguageModelEngine:
+    """The loaded model of a description, which scores and generates texts."""
 
     def __init__(self, description: "TransformerLanguageModel") -> None:
         self.description = description
-        self.model = found_model(description.model, description.revision)
+        self.model = find_model(description.model, description.revision)
         self.config = self.model.config
         self.device = chosen_device(description.device)
         self.dtype = torch_dtype(description.dtype)
-        self.words = Words(vocabulary(self.model.folder))
+        self.words = Vocabulary(load_tokenizer(self.model.folder))
         self.window = description.limit
         self.start = self._start_tokens() if description.start == "bos" else ()
 
     @cached_property
     def decoder(self) -> Decoder:
-        """Our own where the model is of the plain kind, else that of transformers."""
+        """The implementation in this package if it supports the model, else that of transformers."""
         if llama.fits(self.config, self.model.folder):
             return llama.Llama(self.config, self.model, self.device, self.dtype)
-        side = import_engine("causal", f"The language model {self.description.model}")
-        found: Decoder = side.packable_or_plain(self.model, self.device, self.dtype)
-        return found
+        module = import_engine("causal", f"The language model {self.description.model}")
+        decoder: Decoder = module.packable_or_plain(self.model, self.device, self.dtype)
+        return decoder
 
     def _start_tokens(self) -> tuple[int, ...]:
         config = {**(self.config.get("text_config") or {}), **self.config}
-        found = config.get("bos_token_id")
-        found = config.get("eos_token_id") if found is None else found
-        if isinstance(found, list):
-            found = found[0]
-        if found is None:
-            raise BackendError(
-                f"The model {self.description.model} has no token that begins a text; use start='none'."
-            )
-        return (int(found),)
+        token = config.get("bos_token_id")
+        token = config.get("eos_token_id") if token is None else token
+        if isinstance(token, list):
+            token = token[0]
+        if token is None:
+            raise BackendError(f"The model {self.description.model} has no start token; use start='none'.")
+        return (int(token),)
 
     def log_probabilities(
-        self, texts: Sequence[Continuation], places: Sequence[int]
+        self, texts: Sequence[Continuation], indices: Sequence[int]
     ) -> Iterator[tuple[int, Floats]]:
-        """For each text, its place and the log-probabilities of its tokens, in the order they are ready."""
-        order = sorted(range(len(texts)), key=lambda place: texts[place].prefix)
+        """Yield the index of each text and the log-probabilities of its tokens, in any order."""
+        order = sorted(range(len(texts)), key=lambda index: texts[index].prefix)
         parts = list(_growing(order))
         with ThreadPoolExecutor(1) as ahead:
-            waiting = [ahead.submit(self._pieces, [texts[place] for place in part]) for part in parts[:1]]
-            for part, after in pairwise([*parts, []]):
+            waiting = [ahead.submit(self._pieces, [texts[index] for index in part]) for part in parts[:1]]
+            for part, following in pairwise([*parts, []]):
                 pieces = waiting.pop().result()
-                if after:
-                    waiting.append(ahead.submit(self._pieces, [texts[place] for place in after]))
-                for place, values in _joined(pieces, self._scored):
-                    yield places[part[place]], values
+                if following:
+                    waiting.append(ahead.submit(self._pieces, [texts[index] for index in following]))
+                for index, values in _join_pieces(pieces, self._score):
+                    yield indices[part[index]], values
 
     def _pieces(self, texts: Sequence[Continuation]) -> list[list[Piece]]:
-        """Each text as tokens, cut to what the model can see."""
-        tokens = self.words.numbered([text.prefix for text in texts], [text.text for text in texts])
+        """Return the tokens of each text in pieces that fit the window."""
+        tokens = self.words.encode_pairs([text.prefix for text in texts], [text.text for text in texts])
         return [cut(prefix, text, self.start, self.window) for prefix, text in tokens]
 
-    def _scored(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Floats]]:
-        """Each piece's place and log-probabilities; a pack is planned while the one before is computed."""
+    def _score(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, Floats]]:
+        """Yield the index and log-probabilities of each piece; packing runs parallel to the GPU."""
         todo = dict(enumerate(pieces))
 
         def work(budget: int) -> Iterator[tuple[int, Floats]]:
-            places = list(todo)
-            ready: tuple[Pack, torch.Tensor] | None = None
-            for pack in packed([todo[place] for place in places], budget):
-                started = (pack, self._pack_scores(pack))
-                if ready:
-                    yield from taken(places, *ready)
-                ready = started
-            if ready:
-                yield from taken(places, *ready)
+            indices = list(todo)
+            previous: tuple[Pack, torch.Tensor] | None = None
+            for pack in make_packs([todo[index] for index in indices], budget):
+                current = (pack, self._pack_scores(pack))
+                if previous:
+                    yield from collect(indices, *previous)
+                previous = current
+            if previous:
+                yield from collect(indices, *previous)
 
-        def taken(places: list[int], pack: Pack, scores: torch.Tensor) -> Iterator[tuple[int, Floats]]:
+        def collect(indices: list[int], pack: Pack, scores: torch.Tensor) -> Iterator[tuple[int, Floats]]:
             ends = np.cumsum(pack.lengths)[:-1]
-            for place, values in zip(pack.pieces, np.split(scores.cpu().numpy(), ends), strict=True):
-                del todo[places[place]]
-                yield places[place], values
+            for index, values in zip(pack.pieces, np.split(scores.cpu().numpy(), ends), strict=True):
+                del todo[indices[index]]
+                yield indices[index], values
 
         budget = self.description.budget or BUDGET.get(self.device.type, BUDGET["cpu"])
         return halving(work, budget, LEAST_BUDGET)
 
     @torch.inference_mode()
     def _pack_scores(self, pack: Pack) -> torch.Tensor:
-        """The log-probability of each scored token; logits are made of nothing else."""
+        """Compute the log-probability of each scored token, without logits of other tokens."""
         ids, positions, sources, targets = (
             torch.from_numpy(numbers).to(self.device, non_blocking=True)
             for numbers in (pack.ids, pack.positions, pack.sources, pack.targets)
@@ -141,17 +139,17 @@ class Engine:
         )
 
     def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
-        """Texts for each prompt."""
-        side = import_engine("generation", f"The language model {self.description.model}")
-        written: list[list[str]] = side.Writer.of(self).write(prompts, how)
-        return written
+        """Generate texts for each prompt."""
+        module = import_engine("generation", f"The language model {self.description.model}")
+        texts: list[list[str]] = module.Writer.of(self).write(prompts, how)
+        return texts
 
 
 def _log_probability(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """In float32, however precise the logits are."""
+    """Compute the log-probabilities of targets in float32, for logits of any precision."""
     if kernels := gpu_kernels(logits.device):
-        found: torch.Tensor = kernels.log_probability(logits, targets)
-        return found
+        values: torch.Tensor = kernels.log_probability(logits, targets)
+        return values
     return -cross_entropy(logits.float(), targets, reduction="none")
 
 
@@ -162,18 +160,21 @@ def _growing(order: Sequence[int]) -> Iterator[Sequence[int]]:
         begin, size = begin + size, min(2 * size, MOST_TEXTS)
 
 
-def _joined(
-    texts: Sequence[list[Piece]], scored: Callable[[Sequence[Piece]], Iterator[tuple[int, Floats]]]
+def _join_pieces(
+    texts: Sequence[list[Piece]], score: Callable[[Sequence[Piece]], Iterator[tuple[int, Floats]]]
 ) -> Iterator[tuple[int, Floats]]:
-    """Texts whose pieces are all scored, in the order in which they become so."""
-    owners = [place for place, pieces in enumerate(texts) for _ in pieces]
+    """Yield the index and log-probabilities of each text as soon as all of its pieces are scored."""
+    owners = [index for index, pieces in enumerate(texts) for _ in pieces]
     firsts = np.cumsum([0, *(len(pieces) for pieces in texts)])
-    found: dict[int, Floats] = {}
-    left = [len(pieces) for pieces in texts]
-    yield from ((place, np.zeros(0)) for place, pieces in enumerate(texts) if not pieces)
-    for piece, values in scored([piece for pieces in texts for piece in pieces]):
+    scores: dict[int, Floats] = {}
+    missing = [len(pieces) for pieces in texts]
+    yield from ((index, np.zeros(0)) for index, pieces in enumerate(texts) if not pieces)
+    for piece, values in score([piece for pieces in texts for piece in pieces]):
         owner = owners[piece]
-        found[piece] = values
-        left[owner] -= 1
-        if not left[owner]:
-            yield owner, np.concatenate([found.pop(one) for one in range(firsts[owner], firsts[owner + 1])])
+        scores[piece] = values
+        missing[owner] -= 1
+        if not missing[owner]:
+            yield (
+                owner,
+                np.concatenate([scores.pop(index) for index in range(firsts[owner], firsts[owner + 1])]),
+            )

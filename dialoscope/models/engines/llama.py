@@ -1,8 +1,8 @@
 """A decoder of the Llama family, for packs: SmolLM2, Llama 2, and others with the same parts.
 
-transformers has one too, but importing it takes longer than all of the rest, and its many small steps cost a
-fifth of the time on a processor; the numbers of the two are equal (tested). Whatever differs from the plain
-form (biases, scaled positions, several shards) is left to transformers.
+The implementation in transformers gives equal numbers (tested), but importing it takes longer than all the
+rest, and its many small operations cost a fifth of the time on a CPU. Other variants (biases, scaled
+positions, several shards) are left to transformers.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from dialoscope.models.locations import Model, weight_names
 
 
 class _Layer(NamedTuple):
-    """The weights of one layer, those that read the same input joined."""
+    """The weights of one layer; weights with the same input are concatenated."""
 
     before_attention: torch.Tensor
     query_key_value: torch.Tensor
@@ -30,7 +30,7 @@ class _Layer(NamedTuple):
     down: torch.Tensor
 
 
-class _Turn(NamedTuple):
+class _Rotation(NamedTuple):
     """Cosines and sines of each position, (tokens, dims / 2), in float32."""
 
     cosine: torch.Tensor
@@ -38,7 +38,7 @@ class _Turn(NamedTuple):
 
 
 def fits(config: Mapping[str, Any], folder: Path) -> bool:
-    """Whether a model is of the plain form that this module computes."""
+    """Whether this module supports a model."""
     rope = config.get("rope_parameters") or {}
     return (
         config.get("model_type") == "llama"
@@ -54,7 +54,7 @@ def fits(config: Mapping[str, Any], folder: Path) -> bool:
 
 
 class Llama:
-    """Weights, and what they make of a pack."""
+    """A decoder of the Llama family that reads packs."""
 
     def __init__(
         self, config: Mapping[str, Any], model: Model, device: torch.device, dtype: torch.dtype
@@ -66,76 +66,80 @@ class Llama:
         self.epsilon = float(config["rms_norm_eps"])
         self.theta = float((config.get("rope_parameters") or config).get("rope_theta", 10000.0))
 
-        def taken(*names: str) -> torch.Tensor:
+        def get_weights(*names: str) -> torch.Tensor:
             try:
                 parts = [weights.pop(f"model.{name}.weight") for name in names]
-            except KeyError as lacking:
-                raise BackendError(f"{model.folder} lacks the weights {lacking}; save it again.") from lacking
+            except KeyError as missing:
+                raise BackendError(f"{model.folder} lacks the weights {missing}; save it again.") from missing
             return (torch.cat(parts) if len(parts) > 1 else parts[0]).to(device, dtype)
 
-        self.embedding = taken("embed_tokens")
-        self.layers = [_layer(taken, f"layers.{place}") for place in range(int(config["num_hidden_layers"]))]
-        self.last = taken("norm")
+        self.embedding = get_weights("embed_tokens")
+        self.layers = [
+            _layer(get_weights, f"layers.{place}") for place in range(int(config["num_hidden_layers"]))
+        ]
+        self.last = get_weights("norm")
         untied = weights.pop("lm_head.weight", None)
         self.head = self.embedding if untied is None else untied.to(device, dtype)
 
     def hidden(self, ids: torch.Tensor, positions: torch.Tensor, attention: TreeAttention) -> torch.Tensor:
-        """What the model makes of each token, ready for `logits`."""
+        """Return the hidden states of all tokens after the last normalization."""
         stream = self.embedding[ids]
-        turn = self._rotation(positions)
+        rotation = self._rotation(positions)
         for layer in self.layers:
-            stream += self._attended(layer, self._normed(stream, layer.before_attention), turn, attention)
-            stream += linear(
-                _gated(linear(self._normed(stream, layer.before_gate), layer.gate_up)), layer.down
+            stream += self._attend(
+                layer, self._normalize(stream, layer.before_attention), rotation, attention
             )
-        return self._normed(stream, self.last)
+            stream += linear(
+                _apply_gate(linear(self._normalize(stream, layer.before_gate), layer.gate_up)), layer.down
+            )
+        return self._normalize(stream, self.last)
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """How the model rates every token of its vocabulary as the next."""
+        """Return the logits of the next token."""
         return linear(hidden, self.head)
 
-    def _normed(self, stream: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    def _normalize(self, stream: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         return rms_norm(stream, weight.shape, weight, self.epsilon)
 
-    def _attended(
-        self, layer: _Layer, stream: torch.Tensor, turn: "_Turn", attention: TreeAttention
+    def _attend(
+        self, layer: _Layer, stream: torch.Tensor, rotation: "_Rotation", attention: TreeAttention
     ) -> torch.Tensor:
         joined = linear(stream, layer.query_key_value).view(len(stream), -1, self.dims)
-        turned, value = joined.split([self.heads + self.key_heads, self.key_heads], dim=1)
-        query, key = _turned(turned, turn).split([self.heads, self.key_heads], dim=1)
-        found = attention(query, key, value, self.dims**-0.5)
-        return linear(found.flatten(1), layer.attended)
+        rotated, value = joined.split([self.heads + self.key_heads, self.key_heads], dim=1)
+        query, key = _rotate(rotated, rotation).split([self.heads, self.key_heads], dim=1)
+        attended = attention(query, key, value, self.dims**-0.5)
+        return linear(attended.flatten(1), layer.attended)
 
-    def _rotation(self, positions: torch.Tensor) -> "_Turn":
+    def _rotation(self, positions: torch.Tensor) -> "_Rotation":
         half = torch.arange(0, self.dims, 2, device=positions.device, dtype=torch.float32)
         angles = positions[:, None].float() / self.theta ** (half / self.dims)
-        return _Turn(angles.cos(), angles.sin())
+        return _Rotation(angles.cos(), angles.sin())
 
 
-def _layer(taken: Any, name: str) -> _Layer:  # noqa: ANN401
+def _layer(get_weights: Any, name: str) -> _Layer:  # noqa: ANN401
     return _Layer(
-        taken(f"{name}.input_layernorm"),
-        taken(*(f"{name}.self_attn.{part}_proj" for part in "qkv")),
-        taken(f"{name}.self_attn.o_proj"),
-        taken(f"{name}.post_attention_layernorm"),
-        taken(f"{name}.mlp.gate_proj", f"{name}.mlp.up_proj"),
-        taken(f"{name}.mlp.down_proj"),
+        get_weights(f"{name}.input_layernorm"),
+        get_weights(*(f"{name}.self_attn.{part}_proj" for part in "qkv")),
+        get_weights(f"{name}.self_attn.o_proj"),
+        get_weights(f"{name}.post_attention_layernorm"),
+        get_weights(f"{name}.mlp.gate_proj", f"{name}.mlp.up_proj"),
+        get_weights(f"{name}.mlp.down_proj"),
     )
 
 
-def _turned(heads: torch.Tensor, turn: _Turn) -> torch.Tensor:
-    """Rotary positions: each half of a head is turned against the other."""
+def _rotate(heads: torch.Tensor, rotation: _Rotation) -> torch.Tensor:
+    """Apply rotary position embeddings to heads."""
     if kernels := gpu_kernels(heads.device):
-        kernels.turn(heads, *turn)
+        kernels.rotate(heads, *rotation)
         return heads
-    cosine, sine = (part[:, None].to(heads.dtype) for part in turn)
-    one, other = heads.chunk(2, dim=-1)
-    return torch.cat([one * cosine - other * sine, other * cosine + one * sine], dim=-1)
+    cosine, sine = (part[:, None].to(heads.dtype) for part in rotation)
+    first, second = heads.chunk(2, dim=-1)
+    return torch.cat([first * cosine - second * sine, second * cosine + first * sine], dim=-1)
 
 
-def _gated(gate_up: torch.Tensor) -> torch.Tensor:
+def _apply_gate(gate_up: torch.Tensor) -> torch.Tensor:
     if kernels := gpu_kernels(gate_up.device):
-        passed: torch.Tensor = kernels.gated(gate_up)
+        passed: torch.Tensor = kernels.apply_gate(gate_up)
         return passed
     gate, up = gate_up.chunk(2, dim=-1)
     return silu(gate).mul_(up)

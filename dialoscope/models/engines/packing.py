@@ -1,8 +1,8 @@
-"""Laying out many texts as few trees of tokens, so that what texts begin with is computed once.
+"""Packing of texts into trees of tokens, so that common prefixes are computed once.
 
-Texts with the same prefix hang below one copy of it, and a prefix that continues another hangs below that
-one: the replies of several systems to one context, and the turns of one dialogue. A pack is a row of whole
-trees without padding; each token sees those before it in its own node and in the nodes above.
+Texts with the same prefix are children of one copy of it, and a prefix that continues another is a child of
+that one: replies of several systems to one context, or the turns of one dialogue. A pack is a sequence of
+whole trees without padding; a token attends to earlier tokens in its own node and in the nodes above.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,22 +14,22 @@ import numpy as np
 from dialoscope.core.arrays import Ints
 
 WORTH_SHARING = 8
-"""A prefix of fewer tokens is copied: sharing it would only tie unrelated texts together."""
+"""Minimum number of tokens of a shared prefix; shorter ones are copied."""
 
 
 WIDE, NARROW = 512, 128
-"""Tokens of a tree whose root is shared with gain, and of one whose root is next to nothing."""
+"""Maximum number of tokens of a tree with a shared prefix, and of one with a short prefix."""
 
 
 class Piece(NamedTuple):
-    """Tokens to be scored, given those before them, which are not empty."""
+    """Tokens to score, given the tokens before them, of which there is at least one."""
 
     before: tuple[int, ...]
     tokens: tuple[int, ...]
 
 
-class Span(NamedTuple):
-    """A run of tokens in a pack."""
+class TokenRange(NamedTuple):
+    """A range of tokens in a pack."""
 
     begin: int
     end: int
@@ -37,51 +37,51 @@ class Span(NamedTuple):
 
 @dataclass
 class Pack:
-    """Whole trees, one after the other, and where in them tokens are scored.
+    """Whole trees in sequence, and the positions of scored tokens.
 
-    What hangs below a node follows it at once, so that a token is seen by those that follow it up to the end
-    of what hangs below its node: token k by token q if k <= q < ends[k].
+    The descendants of a node follow it directly, so that a token is visible up to the end of the descendants
+    of its node: token q attends to token k if k <= q < ends[k].
     """
 
     ids: Ints
     positions: Ints
     ends: Ints
-    trees: list[Span]
-    nodes: list[Span]
+    trees: list[TokenRange]
+    nodes: list[TokenRange]
     sources: Ints
-    """Where the model has read all that stands before a scored token."""
+    """Positions of the tokens directly before the scored tokens."""
     targets: Ints
-    """The scored tokens, those of one piece together."""
+    """The scored tokens, piece after piece."""
     pieces: list[int]
-    """Which pieces these are of, in their order."""
+    """Indices of the pieces, in the order of their tokens."""
     lengths: Ints
-    """How many tokens each of them has."""
+    """Number of scored tokens of each piece."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def line(self, node: Span) -> Ints:
-        """What the last token of a node sees: all tokens above it, and the node's own."""
+    def line(self, node: TokenRange) -> Ints:
+        """Return the positions that the last token of a node attends to."""
         above = np.flatnonzero(self.ends[: node.begin] > node.begin)
         return np.concatenate([above, np.arange(node.begin, node.end)])
 
 
 def cut(prefix: Sequence[int], tokens: Sequence[int], start: Sequence[int], window: int) -> list[Piece]:
-    """The pieces of a text that fit the model's window.
+    """Return pieces of a text that fit the window of the model.
 
     A prefix that is too long loses its oldest tokens. Tokens beyond half a window are scored given the half
     window before them.
     """
     before = (*start, *prefix)
-    if not before:  # nothing says how likely a first token is
+    if not before:  # the first token of a text has no probability
         before, tokens = tuple(tokens[:1]), tokens[1:]
     if not tokens:
         return []
     if len(before) + len(tokens) <= window:
         return [Piece(before, tuple(tokens))]
     half = window // 2
-    kept = max(window - len(tokens), half) - len(start)
-    first = (*start, *before[len(start) :][-kept:])
+    room = max(window - len(tokens), half) - len(start)
+    first = (*start, *before[len(start) :][-room:])
     pieces = [Piece(first, tuple(tokens[: window - len(first)]))]
     done = len(pieces[0].tokens)
     whole = (*before, *tokens)
@@ -92,34 +92,34 @@ def cut(prefix: Sequence[int], tokens: Sequence[int], start: Sequence[int], wind
     return pieces
 
 
-def packed(pieces: Sequence[Piece], budget: int) -> Iterator[Pack]:
-    """All pieces in packs of about so many tokens, the longest trees first."""
+def make_packs(pieces: Sequence[Piece], budget: int) -> Iterator[Pack]:
+    """Yield packs of about `budget` tokens, largest trees first."""
     trees = sorted(_trees(pieces, budget), key=lambda tree: -tree.size)
     waiting: list[_Tree] = []
     size = 0
     for tree in trees:
         if waiting and size + tree.size > budget:
-            yield _laid_out(waiting, pieces)
+            yield _lay_out(waiting, pieces)
             waiting, size = [], 0
         waiting.append(tree)
         size += tree.size
     if waiting:
-        yield _laid_out(waiting, pieces)
+        yield _lay_out(waiting, pieces)
 
 
 @dataclass
 class _Tree:
-    """Prefixes that continue one another, and the pieces below each."""
+    """A tree of prefixes that continue one another, with their pieces."""
 
     prefixes: list[tuple[int, ...]] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     pieces: list[tuple[int, int]] = field(default_factory=list)
-    """A piece and the prefix it stands below."""
+    """Pairs of a piece and its prefix."""
     size: int = 0
 
 
 def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
-    """Trees that are not too large; one that would be is cut, and its parts repeat what they share."""
+    """Yield trees of limited size; larger ones are split, and each part repeats the shared prefixes."""
     by_prefix: dict[tuple[int, ...], list[int]] = {}
     for place, piece in enumerate(pieces):
         by_prefix.setdefault(piece.before, []).append(place)
@@ -146,7 +146,7 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
 
 
 def _widest(prefix: tuple[int, ...]) -> int:
-    """How large a tree may grow: attention looks at all of it, so beyond this copying its root is cheaper."""
+    """Return the maximum size of a tree, beyond which repeating its root is cheaper than attention."""
     return max(WIDE, 4 * len(prefix)) if len(prefix) >= WORTH_SHARING else NARROW
 
 
@@ -155,19 +155,19 @@ def _continues(prefix: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 def _growth(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
-    """How many tokens of a prefix are new below the last of the line."""
+    """Return the number of tokens of a prefix that follow the last prefix in the line."""
     return len(prefix) - (len(tree.prefixes[line[-1]]) if line else 0)
 
 
 def _grow(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> None:
-    """Put a prefix below the last of the line."""
+    """Add a prefix as a child of the last prefix in the line."""
     tree.size += _growth(tree, line, prefix)
     tree.prefixes.append(prefix)
     tree.parents.append(line[-1] if line else -1)
     line.append(len(tree.prefixes) - 1)
 
 
-def _laid_out(trees: Sequence[_Tree], pieces: Sequence[Piece]) -> Pack:
+def _lay_out(trees: Sequence[_Tree], pieces: Sequence[Piece]) -> Pack:
     layout = _Layout(pieces)
     for tree in trees:
         layout.add(tree)
@@ -176,22 +176,22 @@ def _laid_out(trees: Sequence[_Tree], pieces: Sequence[Piece]) -> Pack:
 
 @dataclass
 class _Layout:
-    """A pack in the making."""
+    """A pack under construction."""
 
     pieces: Sequence[Piece]
     ids: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    """Of each node, in tokens."""
-    trees: list[Span] = field(default_factory=list)
-    nodes: list[Span] = field(default_factory=list)
+    """End of the descendants of each node."""
+    trees: list[TokenRange] = field(default_factory=list)
+    nodes: list[TokenRange] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
     placed: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
 
     def add(self, tree: _Tree) -> None:
-        """Each prefix with what is new in it, its pieces, and then the prefixes that continue it."""
+        """Add the new tokens of each prefix, its pieces, and then the prefixes that continue it."""
         begin, line = len(self.ids), list[tuple[int, int]]()  # prefixes that may go on, and their nodes
         below: dict[int, list[int]] = {}
         for piece, above in tree.pieces:
@@ -206,18 +206,18 @@ class _Layout:
                 self._score(piece, last, len(prefix))
         for _, node in line:
             self.ends[node] = len(self.ids)
-        self.trees.append(Span(begin, len(self.ids)))
+        self.trees.append(TokenRange(begin, len(self.ids)))
 
     def _node(self, tokens: Sequence[int], position: int) -> int:
         begin = len(self.ids)
         self.ids.extend(tokens)
         self.positions.extend(range(position, position + len(tokens)))
-        self.nodes.append(Span(begin, len(self.ids)))
+        self.nodes.append(TokenRange(begin, len(self.ids)))
         self.ends.append(len(self.ids))
         return len(self.nodes) - 1
 
     def _score(self, place: int, last: int, position: int) -> None:
-        """A piece: its first token is told by the end of its prefix, its last one is only asked for."""
+        """Add a piece; its first token is predicted by its prefix, and its last token is only a target."""
         tokens = self.pieces[place].tokens
         self.sources.append(last)
         self.sources.extend(range(len(self.ids), len(self.ids) + len(tokens) - 1))
@@ -228,7 +228,7 @@ class _Layout:
         self.lengths.append(len(tokens))
 
     def pack(self) -> Pack:
-        """What was added."""
+        """Return the pack."""
         ids, positions, sources, targets, lengths = (
             np.array(numbers, np.int64)
             for numbers in (self.ids, self.positions, self.sources, self.targets, self.lengths)

@@ -1,4 +1,4 @@
-"""Any encoder or classifier that transformers knows, in padded batches of rows of like length."""
+"""Encoders and classifiers in transformers, with padded batches of rows of similar length."""
 
 import inspect
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from transformers import AutoModel, AutoModelForSequenceClassification, PreTrain
 from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.causal import Loaded, load, quiet
-from dialoscope.models.engines.reader import Row
+from dialoscope.models.engines.reader import TokenRow
 from dialoscope.models.locations import Model
 
 _PADDED_LEFT = frozenset({"xlnet"})
-"""Architectures whose classifier looks at the last place of a row."""
+"""Architectures whose classifier reads the last position of a row."""
 
 
 def load_encoder(files: Model, device: torch.device, dtype: torch.dtype, layers: int) -> "Padded":
-    """A model without its head, ended after so many layers."""
+    """Load a model without its head, up to a number of layers."""
     loaded = load(AutoModel, files, device, dtype, "an encoder")
-    model = _whole(files.folder, loaded, "encoder", optional="pooler")
+    model = _check_complete(files.folder, loaded, "encoder", optional="pooler")
     encoder = Padded(model, device)
     if layers < model.config.num_hidden_layers:
         encoder.end_after(layers)
@@ -30,16 +30,16 @@ def load_encoder(files: Model, device: torch.device, dtype: torch.dtype, layers:
 
 
 def load_classifier(files: Model, device: torch.device, dtype: torch.dtype) -> "Padded":
-    """A model with the head that rates classes."""
+    """Load a model with its classification head."""
     loaded = load(AutoModelForSequenceClassification, files, device, dtype, "a classifier")
-    return Padded(_whole(files.folder, loaded, "classifier"), device)
+    return Padded(_check_complete(files.folder, loaded, "classifier"), device)
 
 
-def _whole(folder: Path, loaded: Loaded, what: str, optional: str = "\0") -> PreTrainedModel:
-    """The model, if it lacks no weights but optional ones."""
-    lacking = [name for name in loaded.lacking if optional not in name]
-    if lacking:
-        raise BackendError(f"{folder} is no whole {what}: it lacks the weights {lacking[0]}.")
+def _check_complete(folder: Path, loaded: Loaded, kind: str, optional: str = "\0") -> PreTrainedModel:
+    """Return the model if no weights are missing except optional ones."""
+    missing = [name for name in loaded.lacking if optional not in name]
+    if missing:
+        raise BackendError(f"{folder} is not a complete {kind}: the weights {missing[0]} are missing.")
     return loaded.model
 
 
@@ -56,53 +56,53 @@ class Padded:
         self._takes_kinds = takes_kinds and getattr(config, "type_vocab_size", 2) != 1
         self._layer: int | None = None
 
-    def hidden(self, rows: Sequence[Row]) -> torch.Tensor:
-        """What the model makes of each token, row after row, (tokens, dims)."""
-        told = self._told(rows)
+    def hidden(self, rows: Sequence[TokenRow]) -> torch.Tensor:
+        """Return the hidden states of all tokens, row after row, (tokens, dims)."""
+        inputs = self._inputs(rows)
         if self._layer is None:
-            found = self._model(**told).last_hidden_state
+            hidden = self._model(**inputs).last_hidden_state
         else:
-            found = self._model(**told, output_hidden_states=True).hidden_states[self._layer]
-        out: torch.Tensor = found[told["attention_mask"].bool()]
+            hidden = self._model(**inputs, output_hidden_states=True).hidden_states[self._layer]
+        out: torch.Tensor = hidden[inputs["attention_mask"].bool()]
         return out
 
-    def logits(self, rows: Sequence[Row]) -> torch.Tensor:
-        """How a classifier rates the classes of each row."""
-        out: torch.Tensor = self._model(**self._told(rows)).logits
+    def logits(self, rows: Sequence[TokenRow]) -> torch.Tensor:
+        """Return the logits of the classes for each row."""
+        out: torch.Tensor = self._model(**self._inputs(rows)).logits
         return out
 
     def end_after(self, layers: int) -> None:
-        """Remove the layers above; where that changes the one asked for, compute them for nothing."""
-        row = Row(0, np.arange(1, 8), np.zeros(7, np.int64))
+        """Remove the layers above, unless this changes the output of the last requested layer."""
+        row = TokenRow(0, np.arange(1, 8), np.zeros(7, np.int64))
         self._layer = layers
         with torch.inference_mode(), quiet():
             wanted = self.hidden([row])
-            removed = _Removed(self._model, layers)
+            removal = _LayerRemoval(self._model, layers)
             self._layer = None
             if not torch.allclose(self.hidden([row]), wanted, rtol=1e-3, atol=1e-3):
-                removed.put_back()
+                removal.undo()
                 self._layer = layers
 
-    def _told(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
-        told = {
-            "input_ids": self._rectangle([row.ids for row in rows], self._filler),
-            "attention_mask": self._rectangle([np.ones_like(row.ids) for row in rows], 0),
+    def _inputs(self, rows: Sequence[TokenRow]) -> dict[str, torch.Tensor]:
+        inputs = {
+            "input_ids": self._pad([row.ids for row in rows], self._filler),
+            "attention_mask": self._pad([np.ones_like(row.ids) for row in rows], 0),
         }
         if self._takes_kinds:
-            told["token_type_ids"] = self._rectangle([row.kinds for row in rows], 0)
-        return told
+            inputs["token_type_ids"] = self._pad([row.kinds for row in rows], 0)
+        return inputs
 
-    def _rectangle(self, lines: Sequence[Ints], filler: int) -> torch.Tensor:
+    def _pad(self, lines: Sequence[Ints], filler: int) -> torch.Tensor:
         longest = max(map(len, lines))
-        whole = np.full((len(lines), longest), filler, np.int64)
-        for place, line in enumerate(lines):
+        padded = np.full((len(lines), longest), filler, np.int64)
+        for index, line in enumerate(lines):
             begin = longest - len(line) if self._left else 0
-            whole[place, begin : begin + len(line)] = line
-        return torch.from_numpy(whole).to(self._device)
+            padded[index, begin : begin + len(line)] = line
+        return torch.from_numpy(padded).to(self._device)
 
 
-class _Removed:
-    """The layers above one that were taken out of a model."""
+class _LayerRemoval:
+    """Removes the upper layers of a model."""
 
     def __init__(self, model: PreTrainedModel, layers: int) -> None:
         self._config, self._count = model.config, model.config.num_hidden_layers
@@ -112,10 +112,10 @@ class _Removed:
         self._above = [(stack, list(stack)[layers:]) for stack in stacks]
         for stack in stacks:
             del stack[layers:]
-        self._config.num_hidden_layers = layers  # some count by this
+        self._config.num_hidden_layers = layers  # some models use this number
 
-    def put_back(self) -> None:
-        """As if nothing had happened."""
+    def undo(self) -> None:
+        """Restore the removed layers."""
         self._config.num_hidden_layers = self._count
         for stack, layers in self._above:
             stack.extend(layers)

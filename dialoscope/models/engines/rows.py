@@ -1,4 +1,4 @@
-"""Rows of tokens in batches."""
+"""Batches of rows of tokens."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,19 +8,19 @@ from typing import NamedTuple, TypeVar
 import torch
 
 from dialoscope.models.engines.device import halving
-from dialoscope.models.engines.reader import Reader, Row
+from dialoscope.models.engines.reader import Reader, TokenRow
 from dialoscope.models.protocols import Pair
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 TEXTS_AT_ONCE = 2048
-"""Texts made into tokens together, while those before them are computed."""
+"""Number of texts that are tokenized together, while the previous ones are computed."""
 
 LEAST_BUDGET = 64
 
 
 class Run(NamedTuple):
-    """Rows of one length that follow each other in a batch."""
+    """Consecutive rows of equal length in a batch."""
 
     begin: int
     end: int
@@ -28,45 +28,47 @@ class Run(NamedTuple):
     length: int
 
     def of(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Their part of what there is for each token of the batch, (rows, tokens, …)."""
+        """Return the part of an array over all tokens of the batch, (rows, tokens, …)."""
         return tokens[self.begin : self.end].view(self.rows, self.length, *tokens.shape[1:])
 
 
-def runs(rows: Sequence[Row]) -> list[Run]:
-    """The runs of equally long rows in a batch."""
-    found, begin = [], 0
+def runs(rows: Sequence[TokenRow]) -> list[Run]:
+    """Return the runs of rows of equal length in a batch."""
+    result, begin = [], 0
     for length, equal in groupby(len(row.ids) for row in rows):
         count = sum(1 for _ in equal)
-        found.append(Run(begin, begin + count * length, count, length))
+        result.append(Run(begin, begin + count * length, count, length))
         begin += count * length
-    return found
+    return result
 
 
 def in_batches(
     reader: Reader,
     texts: Sequence[str | Pair],
-    places: Sequence[int],
-    compute: Callable[[list[Row]], list[Found]],
+    indices: Sequence[int],
+    compute: Callable[[list[TokenRow]], list[Value]],
     budget: int,
-) -> Iterator[tuple[int, Found]]:
-    """What is computed for each row, with its place; long texts first, rows of a batch of like length."""
-    order = sorted(places, key=lambda place: -_size(texts[place]))
-    waiting: list[Row] = []
-    windows = _ahead(reader, texts, order)
+) -> Iterator[tuple[int, Value]]:
+    """Yield the index of each text and its value, in batches of similar length, longest first."""
+    order = sorted(indices, key=lambda index: -_length(texts[index]))
+    waiting: list[TokenRow] = []
+    windows = _tokenize_ahead(reader, texts, order)
 
-    def work(budget: int) -> Iterator[tuple[int, Found]]:
+    def work(budget: int) -> Iterator[tuple[int, Value]]:
         while waiting or (more := next(windows, [])):
             waiting.extend([] if waiting else more)
             batch = waiting[: max(1, budget // max(len(waiting[0].ids), 1))]
-            found = compute(batch)
+            values = compute(batch)
             del waiting[: len(batch)]
-            yield from zip((row.place for row in batch), found, strict=True)
+            yield from zip((row.place for row in batch), values, strict=True)
 
     return halving(work, budget, LEAST_BUDGET)
 
 
-def _ahead(reader: Reader, texts: Sequence[str | Pair], order: Sequence[int]) -> Iterator[list[Row]]:
-    """The rows of so many texts at a time; those of the next are made by another thread meanwhile."""
+def _tokenize_ahead(
+    reader: Reader, texts: Sequence[str | Pair], order: Sequence[int]
+) -> Iterator[list[TokenRow]]:
+    """Yield rows of TEXTS_AT_ONCE texts; another thread tokenizes the next ones."""
     parts = [order[begin : begin + TEXTS_AT_ONCE] for begin in range(0, len(order), TEXTS_AT_ONCE)]
     with ThreadPoolExecutor(1) as other:
         made = [other.submit(_rows, reader, texts, part) for part in parts[:1]]
@@ -77,9 +79,9 @@ def _ahead(reader: Reader, texts: Sequence[str | Pair], order: Sequence[int]) ->
             yield rows
 
 
-def _rows(reader: Reader, texts: Sequence[str | Pair], places: Sequence[int]) -> list[Row]:
-    return reader.rows([texts[place] for place in places], places)
+def _rows(reader: Reader, texts: Sequence[str | Pair], indices: Sequence[int]) -> list[TokenRow]:
+    return reader.rows([texts[index] for index in indices], indices)
 
 
-def _size(text: str | Pair) -> int:
+def _length(text: str | Pair) -> int:
     return len(text) if isinstance(text, str) else len(text.first) + len(text.second)

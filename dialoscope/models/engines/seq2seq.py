@@ -1,4 +1,4 @@
-"""A model that reads a text and writes another: T5, BART, BlenderBot and their like."""
+"""Generation by sequence-to-sequence models such as T5, BART and BlenderBot."""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -14,36 +14,36 @@ from dialoscope.models.engines.generation import (
     BUDGET,
     Stops,
     batches,
-    chance,
     end_tokens,
     generation_settings,
+    sampling_steps,
 )
-from dialoscope.models.engines.token_ids import Words, vocabulary
+from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
 from dialoscope.models.locations import Model
 from dialoscope.models.protocols import Generation
 
 _USUAL_ROOM = 512
-"""Tokens that a model reads where it does not say; those of T5 were trained on so many."""
+"""Number of tokens that a model reads if its configuration does not say; T5 was trained with 512."""
 
 
 class Seq2seqWriter:
-    """The model with its vocabulary, set to write."""
+    """A sequence-to-sequence model, its vocabulary and its settings for generation."""
 
     def __init__(self, files: Model, device: str, dtype: str) -> None:
-        found = load(
+        loaded = load(
             AutoModelForSeq2SeqLM,
             files,
             chosen_device(device),
             torch_dtype(dtype),
             "a seq2seq model",
         )
-        if found.lacking:
+        if loaded.lacking:
             raise BackendError(
-                f"{files.folder} is no whole seq2seq model: it lacks {len(found.lacking)} weights, such as "
-                f"{found.lacking[0]}."
+                f"{files.folder} is not a complete seq2seq model: {len(loaded.lacking)} weights are missing, "
+                f"such as {loaded.lacking[0]}."
             )
-        self.model: Any = found.model
-        self.words = Words(vocabulary(files.folder))
+        self.model: Any = loaded.model
+        self.words = Vocabulary(load_tokenizer(files.folder))
         self.budget = BUDGET.get(self.model.device.type, BUDGET["cpu"])
         config = self.model.config
         self.start = getattr(self.model.generation_config, "decoder_start_token_id", None)
@@ -52,41 +52,41 @@ class Seq2seqWriter:
         self.room = next((int(size) for size in sizes if size), _USUAL_ROOM)
         self.padding = config.pad_token_id or 0
         settings: Any = GenerationConfig
-        self.model.generation_config = settings()  # its own wishes, such as penalties, are left behind
+        self.model.generation_config = settings()  # without its own settings, such as penalties
 
     def write(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
-        """Texts for each prompt; each different prompt is worked on once, those of like length together."""
+        """Generate texts for each unique prompt, in batches of prompts of similar length."""
         unique = list(dict.fromkeys(prompts))
         tokens = [self._read(prompt) for prompt in unique]
-        todo = sorted(range(len(unique)), key=lambda place: -len(tokens[place]))
-        found: dict[str, list[str]] = {}
+        todo = sorted(range(len(unique)), key=lambda index: -len(tokens[index]))
+        texts_by_prompt: dict[str, list[str]] = {}
 
         def work(budget: int) -> Iterator[None]:
-            for places in batches(list(todo), [len(one) for one in tokens], how, budget):
-                some = [unique[place] for place in places]
-                texts = self._batch([tokens[place] for place in places], some, how)
-                found.update(zip(some, texts, strict=True))
-                for place in places:
-                    todo.remove(place)
+            for indices in batches(list(todo), [len(ids) for ids in tokens], how, budget):
+                batch = [unique[index] for index in indices]
+                texts = self._batch([tokens[index] for index in indices], batch, how)
+                texts_by_prompt.update(zip(batch, texts, strict=True))
+                for index in indices:
+                    todo.remove(index)
                 yield
 
         for _ in halving(work, self.budget, 1):
             pass
-        return [list(found[prompt]) for prompt in prompts]
+        return [list(texts_by_prompt[prompt]) for prompt in prompts]
 
     def _read(self, prompt: str) -> list[int]:
-        """With the tokens that the model wants around a text; a long one loses its beginning."""
+        """Return the tokens of a prompt with special tokens, without its beginning if it is too long."""
         tokenizer = self.words.tokenizer
-        around = tokenizer.num_special_tokens_to_add(is_pair=False)
-        (inner,) = self.words.of([prompt])
-        if len(inner) + around > self.room:
-            prompt = tokenizer.decode(list(inner[len(inner) + around - self.room :]))
+        special_count = tokenizer.num_special_tokens_to_add(is_pair=False)
+        (inner,) = self.words.encode([prompt])
+        if len(inner) + special_count > self.room:
+            prompt = tokenizer.decode(list(inner[len(inner) + special_count - self.room :]))
         ids: list[int] = tokenizer.encode(prompt, add_special_tokens=True).ids
         return ids[-self.room :] or [self.padding]
 
     @torch.inference_mode()
     def _batch(self, texts: Sequence[list[int]], prompts: Sequence[str], how: Generation) -> list[list[str]]:
-        """What is written about these, side by side, padded on the right."""
+        """Generate the texts for a batch of prompts, padded on the right."""
         copies = how.samples if how.sample else 1
         longest = max(map(len, texts))
         ends = end_tokens(self.model)
@@ -100,9 +100,9 @@ class Seq2seqWriter:
                 input_ids=ids,
                 attention_mask=mask,
                 generation_config=settings,
-                logits_processor=chance(prompts, how) if how.sample else LogitsProcessorList(),
+                logits_processor=sampling_steps(prompts, how) if how.sample else LogitsProcessorList(),
                 stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, 1)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, 1:].tolist())
-        written = [how.ended(self.words.text(row).lstrip()) for row in rows]
+        written = [how.ended(self.words.decode(row).lstrip()) for row in rows]
         return [written[place : place + how.samples] for place in range(0, len(written), how.samples)]

@@ -1,4 +1,4 @@
-"""Texts as the numbers that a model knows them by."""
+"""Tokenization of texts into the token ids of a model."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,42 +10,41 @@ from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import without_surrogates
 
 
-class Numbered(NamedTuple):
-    """A text and what stands before it, as tokens."""
+class TokenIds(NamedTuple):
+    """The token ids of a text and its prefix."""
 
     prefix: tuple[int, ...]
     text: tuple[int, ...]
 
 
-class Words:
-    """A model's vocabulary at work."""
+class Vocabulary:
+    """The vocabulary of a model, which encodes and decodes texts without special tokens."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
 
-    def numbered(self, prefixes: Sequence[str], texts: Sequence[str]) -> Iterator[Numbered]:
-        """Pairs of texts, each different text made into tokens once."""
-        every = list(dict.fromkeys([*prefixes, *texts]))
-        tokens = dict(zip(every, self.of(every), strict=True))
-        return (Numbered(tokens[prefix], tokens[text]) for prefix, text in zip(prefixes, texts, strict=True))
+    def encode_pairs(self, prefixes: Sequence[str], texts: Sequence[str]) -> Iterator[TokenIds]:
+        """Return the token ids of prefixes and texts; each unique text is encoded once."""
+        unique = list(dict.fromkeys([*prefixes, *texts]))
+        tokens = dict(zip(unique, self.encode(unique), strict=True))
+        return (TokenIds(tokens[prefix], tokens[text]) for prefix, text in zip(prefixes, texts, strict=True))
 
-    def of(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The tokens of each text, and no others."""
+    def encode(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the token ids of each text."""
         readable = [without_surrogates(text) for text in texts]
-        return [
-            tuple(found.ids) for found in self.tokenizer.encode_batch_fast(readable, add_special_tokens=False)
-        ]
+        encodings = self.tokenizer.encode_batch_fast(readable, add_special_tokens=False)
+        return [tuple(encoding.ids) for encoding in encodings]
 
-    def text(self, tokens: Sequence[int]) -> str:
-        """The text of these tokens."""
-        found: str = self.tokenizer.decode(list(tokens), skip_special_tokens=True)
-        return found
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of token ids."""
+        text: str = self.tokenizer.decode(list(tokens), skip_special_tokens=True)
+        return text
 
 
-def vocabulary(folder: Path) -> Tokenizer:
-    """The tokenizer of a model's folder.
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Load the tokenizer of a model.
 
-    What looks like a special token in a text stays text: no reply can end a turn by naming its token.
+    The names of special tokens in a text are encoded as ordinary text, so that no reply can end a turn.
     """
     tokenizer = _from_json(folder) if (folder / "tokenizer.json").is_file() else _from_transformers(folder)
     tokenizer.no_truncation()
@@ -62,7 +61,7 @@ def _from_json(folder: Path) -> Tokenizer:
 
 
 def _from_transformers(folder: Path) -> Tokenizer:
-    """Converted from the files of an older model, such as vocab.json and merges.txt."""
+    """Convert the tokenizer files of an older model, such as vocab.json and merges.txt."""
     from transformers import AutoTokenizer
 
     from dialoscope.models.engines.causal import quiet
@@ -70,9 +69,9 @@ def _from_transformers(folder: Path) -> Tokenizer:
     try:
         with quiet():
             slow = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        found: Tokenizer = slow.backend_tokenizer
-    except Exception as lacking:  # transformers raises whatever the files make it stumble over
-        raise BackendError(f"{folder} holds no tokenizer that can be read: {lacking}") from lacking
-    if not found.encode("a").ids:  # without its files transformers makes one up that knows no word
-        raise BackendError(f"{folder} holds no tokenizer that can be read: no vocabulary is there.")
-    return found
+        tokenizer: Tokenizer = slow.backend_tokenizer
+    except Exception as error:  # transformers raises errors of many types
+        raise BackendError(f"{folder} has no tokenizer that can be read: {error}") from error
+    if not tokenizer.encode("a").ids:  # transformers creates an empty vocabulary if its files are missing
+        raise BackendError(f"{folder} has no tokenizer that can be read: the vocabulary is missing.")
+    return tokenizer

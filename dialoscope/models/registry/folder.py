@@ -1,4 +1,4 @@
-"""Whether a folder holds an asset."""
+"""Checks of folders of assets: manifest, sizes and hashes."""
 
 import json
 from contextlib import suppress
@@ -11,29 +11,29 @@ from dialoscope.models.registry.places import cache_folder
 MANIFEST = "asset.json"
 
 
-def sound(asset: Asset, folder: Path) -> bool:
-    """Whether the folder was filled with this very content and holds it still."""
-    return (folder / MANIFEST).is_file() and not content_damage(asset, folder)
+def is_valid(asset: Asset, folder: Path) -> bool:
+    """Whether a folder has a manifest and exactly the content of the asset."""
+    return (folder / MANIFEST).is_file() and not find_content_damage(asset, folder)
 
 
-def content_damage(asset: Asset, folder: Path) -> str:
-    """What is wrong with an asset's content, if anything: hashed once, and again when a file was touched."""
-    if problem := damage(asset, folder):
+def find_content_damage(asset: Asset, folder: Path) -> str:
+    """Return a problem of the content, or "". Files are hashed once, and again after they have changed."""
+    if problem := find_damage(asset, folder):
         return problem
-    now, note = repr(stamps(asset, folder)), cache_folder() / "checked" / asset.name
+    now, note = repr(file_states(asset, folder)), cache_folder() / "checked" / asset.name
     with suppress(OSError):
         if note.read_text(encoding="utf-8") == now:
             return ""
-    if problem := damage(asset, folder, hashes=True):
+    if problem := find_damage(asset, folder, hashes=True):
         return problem
-    with suppress(OSError):  # where nothing can be noted, it is hashed each time
+    with suppress(OSError):  # without this record, the files are hashed each time
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(now, encoding="utf-8")
     return ""
 
 
-def damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:
-    """What is wrong with an asset's folder, if anything: by manifest and sizes; with hashes, by content."""
+def find_damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:
+    """Return a problem of the manifest, the sizes or (if `hashes`) the hashes of the files, or ""."""
     if problem := _manifest_problem(asset, folder / MANIFEST):
         return problem
     for file in asset.files:
@@ -48,28 +48,28 @@ def damage(asset: Asset, folder: Path, *, hashes: bool = False) -> str:
     return ""
 
 
-def stamps(asset: Asset, folder: Path) -> tuple[tuple[int, ...], ...]:
-    """What changes when a file of the asset is written anew, or is put in the place of another."""
-    found = ((folder / file.path).stat() for file in asset.files)
-    return tuple((one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for one in found)
+def file_states(asset: Asset, folder: Path) -> tuple[tuple[int, ...], ...]:
+    """Return sizes, times and inodes of the files, which change when a file is written or replaced."""
+    states = ((folder / file.path).stat() for file in asset.files)
+    return tuple((state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino) for state in states)
 
 
 def _manifest_problem(asset: Asset, path: Path) -> str:
-    """A folder without a manifest is judged by its files alone: somebody may have put them there."""
+    """Return a problem of the manifest, or ""; it may be missing if the user has copied the files."""
     try:
         fingerprint = json.loads(path.read_bytes())["fingerprint"]
     except FileNotFoundError:
         return ""
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"{MANIFEST} cannot be read"
-    return "" if fingerprint == asset.fingerprint else "it is of another version"
+    return "" if fingerprint == asset.fingerprint else "it is a different version"
 
 
 def _content_problem(file: File, path: Path) -> str:
     try:
-        found = hash_file(path)
+        sha256 = hash_file(path)
     except OSError as error:
         return f"{file.path} cannot be read ({error.strerror})"
-    return (
-        "" if found == file.sha256 else f"the SHA-256 of {file.path} is {found}, but should be {file.sha256}"
-    )
+    if sha256 == file.sha256:
+        return ""
+    return f"the SHA-256 of {file.path} is {sha256}, but should be {file.sha256}"

@@ -1,4 +1,4 @@
-"""Which assets may be used by their licences, and what is said and recorded of them."""
+"""Licences of assets: which are allowed, how users are informed, and what a run records."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ _announced: set[str] = set()
 
 
 def read_choice(licence: str | None = None) -> Choice | None:
-    """The licences that are allowed: those named, else those of `DIALOSCOPE_LICENCE`; None without either."""
+    """Return the allowed licences: the argument, or `DIALOSCOPE_LICENCE`, or None if neither is set."""
     variable = os.environ.get(VARIABLE, "").strip()
     source, text = ("licence", licence) if licence is not None else (VARIABLE, variable)
     for choice in get_args(Choice):
@@ -33,21 +33,21 @@ def read_choice(licence: str | None = None) -> Choice | None:
 
 
 def with_bases(names: Iterable[str]) -> list[Asset]:
-    """The assets of these names, each followed by those that it was trained on top of."""
-    found: dict[str, Asset] = {}
+    """Return the assets of these names, each followed by its base models."""
+    assets: dict[str, Asset] = {}
     for name in names:
-        while name in ASSETS and name not in found:
-            found[name] = ASSETS[name]
+        while name in ASSETS and name not in assets:
+            assets[name] = ASSETS[name]
             name = ASSETS[name].base
-    return list(found.values())
+    return list(assets.values())
 
 
 def check(uses: Mapping[str, Iterable[str]], choice: Choice | None) -> None:
-    """Refuse assets that are not permissive where only such may be used.
+    """Raise an error if only permissive licences are allowed and an asset has another one.
 
     Args:
-        uses: The names of the assets that each metric or system needs, by its name.
-        choice: What `read_choice` returned.
+        uses: The names of the assets that each metric or system needs.
+        choice: The result of `read_choice`.
     """
     if choice != "permissive":
         return
@@ -56,21 +56,21 @@ def check(uses: Mapping[str, Iterable[str]], choice: Choice | None) -> None:
         refused = [asset for asset in with_bases(names) if asset.terms != "permissive"]
         if refused:
             reasons = ", ".join(f"{asset.name} ({asset.licence_with_terms})" for asset in refused)
-            lines.append(f"  {printable(user)} needs {reasons}. In place of it: {_alternative(refused[0])}.")
+            lines.append(f"  {printable(user)} needs {reasons}. Alternative: {_alternative(refused[0])}.")
     if lines:
         raise AssetError(
             "\n".join(
                 [
                     f"Only permissive licences are allowed (--licence, licence= or {VARIABLE}), but:",
                     *lines,
-                    "Name others, or leave these out (of a suite, by naming its other metrics).",
+                    "Use others, or leave these out (of a suite, by naming its other metrics).",
                 ]
             )
         )
 
 
 def announce(names: Iterable[str], choice: Choice | None) -> None:
-    """Say on standard error which assets are not permissive: once for each cache, and not after a choice."""
+    """Show which assets are not permissive, once per cache and asset, unless a choice has been made."""
     if choice is not None:
         return
     lines = [
@@ -78,7 +78,7 @@ def announce(names: Iterable[str], choice: Choice | None) -> None:
         for asset in with_bases(names)
         if asset.terms != "permissive" and not _is_announced(asset)
     ]
-    hint = f"Shown once; {VARIABLE}=permissive uses permissive models alone, any hides this."
+    hint = f"Shown once; {VARIABLE}=permissive uses only permissive models, any hides this."
     if len(lines) == 1:
         notice(f"Licence of {lines[0]} {hint}")
     elif lines:
@@ -86,14 +86,14 @@ def announce(names: Iterable[str], choice: Choice | None) -> None:
 
 
 def allow(user: str, names: Iterable[str], licence: str | None) -> None:
-    """Check and announce the assets that something uses, by the licences that are allowed."""
+    """Check and announce the licences of the assets that a metric or system uses."""
     choice, names = read_choice(licence), list(names)
     check({user: names}, choice)
     announce(names, choice)
 
 
 def describe(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """The licence and terms of each asset, for the record of a run."""
+    """Return licence and terms of each asset, which are stored with a run."""
     return {asset.name: {"licence": asset.licence, "terms": asset.terms} for asset in with_bases(names)}
 
 
@@ -102,7 +102,7 @@ def _alternative(asset: Asset) -> str:
 
 
 def _is_announced(asset: Asset) -> bool:
-    """Whether the licence was announced before; it is noted in the cache, so that this is asked once."""
+    """Whether the licence has been announced; this is recorded in the cache, so call it once per asset."""
     note = cache_folder() / "licences" / asset.name
     with suppress(OSError):
         if note.read_text(encoding="utf-8") == asset.licence:
@@ -110,7 +110,7 @@ def _is_announced(asset: Asset) -> bool:
     if asset.name in _announced:
         return True
     _announced.add(asset.name)
-    with suppress(OSError):  # where nothing can be noted, each process announces it
+    with suppress(OSError):  # without this record, each process announces it
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(asset.licence, encoding="utf-8")
     return False

@@ -1,7 +1,7 @@
-"""Take the named files out of archives, and nothing else.
+"""Extraction of the files of an asset from archives.
 
-Targets are the registry's own paths, so a hostile name in an archive leads nowhere; links are refused, and no
-more is written than the registry says a file has.
+Files are written to the paths in the registry, so that hostile names in an archive have no effect. Links are
+refused, and no more bytes are written than the registry states.
 """
 
 import hashlib
@@ -19,17 +19,17 @@ from dialoscope.models.registry.asset import File, IndexFiles
 from dialoscope.models.registry.download import Unavailable
 
 _CHUNK = 1 << 20
-_LARGEST_GROWTH = 4  # an archive within an archive is at most so many times the size of that
+_LARGEST_GROWTH = 4  # maximum ratio of the sizes of an archive in an archive and the outer archive
 
 
 def unpack(archives: Sequence[Path], source: IndexFiles, files: Sequence[File], folder: Path) -> None:
-    """Put the files of an asset, checked by hash, into the folder."""
+    """Extract the files of an asset into a folder and check their hashes."""
     joined = folder / "joined.zip"
     try:
         if any(piece.inner for piece in source.pieces):
             _join(archives, source, joined)
             archives = [joined]
-        with _opened(archives[0]) as archive:
+        with _open(archives[0]) as archive:
             for file in files:
                 with archive.member(source.prefix + file.path, file.size) as stream:
                     write_checked(stream, file, folder)
@@ -40,11 +40,11 @@ def unpack(archives: Sequence[Path], source: IndexFiles, files: Sequence[File], 
 
 
 def write_checked(stream: IO[bytes], file: File, folder: Path) -> None:
-    """Write a file that must have the registered content."""
+    """Write a file and check that it has the registered content."""
     target = folder / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
-    left = file.size + 1  # one byte too many is enough to see that it is wrong
+    left = file.size + 1  # one more byte than expected shows that the content is wrong
     with target.open("wb") as out:
         while chunk := stream.read(min(_CHUNK, left)):
             digest.update(chunk)
@@ -52,7 +52,8 @@ def write_checked(stream: IO[bytes], file: File, folder: Path) -> None:
             left -= len(chunk)
     if digest.hexdigest() != file.sha256:
         raise Unavailable(
-            f"{file.path} has wrong content: its SHA-256 is {digest.hexdigest()}, but should be {file.sha256}"
+            f"{file.path} has the wrong content: its SHA-256 is {digest.hexdigest()}, "
+            f"but should be {file.sha256}"
         )
 
 
@@ -60,7 +61,7 @@ def _join(archives: Sequence[Path], source: IndexFiles, joined: Path) -> None:
     with joined.open("wb") as out:
         for path, piece in zip(archives, source.pieces, strict=True):
             with (
-                _opened(path) as archive,
+                _open(path) as archive,
                 archive.member(piece.inner, piece.size * _LARGEST_GROWTH) as stream,
             ):
                 shutil.copyfileobj(stream, out, _CHUNK)
@@ -70,15 +71,15 @@ class _Zip:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self.archive = archive
 
-    def member(self, name: str, most: int) -> IO[bytes]:
+    def member(self, name: str, max_size: int) -> IO[bytes]:
         try:
             info = self.archive.getinfo(name)
         except KeyError:
-            raise Unavailable(f"the archive holds no {name}") from None
+            raise Unavailable(f"the archive does not contain {name}") from None
         if stat.S_ISLNK(info.external_attr >> 16) or info.is_dir() or info.flag_bits & 1:
-            raise Unavailable(f"{name} in the archive is no plain file")
-        if info.file_size > most:
-            raise Unavailable(f"{name} in the archive is larger than it should be")
+            raise Unavailable(f"{name} in the archive is not a regular file")
+        if info.file_size > max_size:
+            raise Unavailable(f"{name} in the archive is larger than expected")
         return self.archive.open(info)
 
 
@@ -86,21 +87,21 @@ class _Tar:
     def __init__(self, archive: tarfile.TarFile) -> None:
         self.archive = archive
 
-    def member(self, name: str, most: int) -> IO[bytes]:
+    def member(self, name: str, max_size: int) -> IO[bytes]:
         try:
             info = self.archive.getmember(name)
         except KeyError:
-            raise Unavailable(f"the archive holds no {name}") from None
+            raise Unavailable(f"the archive does not contain {name}") from None
         stream = self.archive.extractfile(info) if info.isreg() else None
         if stream is None:
-            raise Unavailable(f"{name} in the archive is no plain file")
-        if info.size > most:
-            raise Unavailable(f"{name} in the archive is larger than it should be")
+            raise Unavailable(f"{name} in the archive is not a regular file")
+        if info.size > max_size:
+            raise Unavailable(f"{name} in the archive is larger than expected")
         return stream
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Zip | _Tar]:
+def _open(path: Path) -> Iterator[_Zip | _Tar]:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as zipped:
             yield _Zip(zipped)

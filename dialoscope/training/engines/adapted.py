@@ -16,7 +16,7 @@ from transformers.pytorch_utils import Conv1D
 from dialoscope.core.errors import TrainingError
 from dialoscope.models.engines.causal import load, quiet
 from dialoscope.models.engines.device import chosen_device
-from dialoscope.models.locations import ADAPTER, ADAPTER_WEIGHTS, Model, base_name, configuration, found_model
+from dialoscope.models.locations import ADAPTER, ADAPTER_WEIGHTS, Model, base_name, configuration, find_model
 from dialoscope.training.recipes import Recipe
 
 _HEADS = ("classifier", "score", "pre_classifier")
@@ -33,7 +33,7 @@ class Learner:
 
     def __init__(self, kind: Any, recipe: Recipe, task: str, labels: Sequence[str] = ()) -> None:  # noqa: ANN401
         self.recipe, self._task, self._labels = recipe, task, labels
-        self.files = found_model(recipe.model)
+        self.files = find_model(recipe.model)
         if self.files.adapter:
             self._check_adapter(self.files.adapter)
         self.device = chosen_device(recipe.device)

@@ -9,7 +9,7 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM
 
-from dialoscope.models.engines.token_ids import Words, vocabulary
+from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
 from dialoscope.training.contrastive import Arena, Rivals, Text, lines, shared_out
 from dialoscope.training.dialogue_split import Split, Turns
 from dialoscope.training.engines.adapted import Learner
@@ -33,7 +33,7 @@ class DialogueTask:
         self.recipe, self.data = recipe, data
         self.learner = Learner(AutoModelForCausalLM, recipe, "CAUSAL_LM")
         self.model = self.learner.model
-        self._words = Words(vocabulary(self.learner.files.folder))
+        self._words = Vocabulary(load_tokenizer(self.learner.files.folder))
         config = self.learner.config
         begin = config.bos_token_id if config.bos_token_id is not None else config.eos_token_id
         self._begin = [] if begin is None else [int(begin[0] if isinstance(begin, list) else begin)]
@@ -106,7 +106,7 @@ class DialogueTask:
                 yield lines(tuple(part))
 
     def _numbered(self, texts: Sequence[str]) -> list[Text]:
-        return [[*self._begin, *ids][: self._longest] for ids in self._words.of(texts)]
+        return [[*self._begin, *ids][: self._longest] for ids in self._words.encode(texts)]
 
     def _judged(self, rivals: Sequence[Rivals]) -> torch.Tensor:
         """How likely the right reply and a wrong one are."""

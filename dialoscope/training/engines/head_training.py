@@ -54,7 +54,7 @@ class Pooled:
     """A vector for each text."""
 
     def __init__(self, features: Features, texts: Sequence[str], how: Pooling, device: torch.device) -> None:
-        rows = features.pooled(texts, how)
+        rows = features.pool(texts, how)
         self.dims = rows.shape[1]
         self.counts = np.logical_not(np.isnan(rows).any(axis=1)).astype(np.int64)
         self._rows = torch.from_numpy(rows).to(device)
@@ -68,7 +68,7 @@ class WordByWord:
     """A vector for each word of each text, in half precision."""
 
     def __init__(self, features: Features, texts: Sequence[str], device: torch.device) -> None:
-        found = features.halves(texts)
+        found = features.half_precision_rows(texts)
         self.dims = found[0].shape[1]
         self.counts = np.array([len(rows) for rows in found])
         self._starts = np.cumsum(self.counts) - self.counts

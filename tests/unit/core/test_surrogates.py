@@ -21,10 +21,10 @@ def test_models_read_the_replacement_character():
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
 
-    from dialoscope.models.engines.token_ids import Words
+    from dialoscope.models.engines.token_ids import Vocabulary
 
-    words = Words(Tokenizer(WordLevel({"unknown": 0, "?": 1, "\ufffd": 2}, "unknown")))
-    assert words.of(["\ud800", "\ufffd", "?"]) == [(2,), (2,), (1,)]
+    words = Vocabulary(Tokenizer(WordLevel({"unknown": 0, "?": 1, "\ufffd": 2}, "unknown")))
+    assert words.encode(["\ud800", "\ufffd", "?"]) == [(2,), (2,), (1,)]
 
 
 def test_encoders_read_the_replacement_character():

@@ -20,7 +20,7 @@ from dialoscope.metrics.shared import matching
 from dialoscope.metrics.shared.bertscore_baseline import Baseline, _levels
 from dialoscope.metrics.shared.frequencies import Sentences
 from dialoscope.metrics.shared.matching import Couple, Matches, matched, scores
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.protocols import TokenVectors
@@ -661,7 +661,7 @@ def test_what_was_matched_is_not_computed_again_whatever_the_weights(encoders, b
     )
     metric = ds.Bertscore(encoder=encoder)
     first = measured(metric, replies)
-    assert kept().entries == 13
+    assert cache_status().entries == 13
     monkeypatch.setattr(TransformerEncoder, "encode_tokens", never_asked)
     assert measured(metric, replies).tolist() == first.tolist()
     weighed = measured(dataclasses.replace(metric, idf="references"), replies)
@@ -678,7 +678,7 @@ def test_what_was_matched_is_not_computed_again_whatever_the_weights(encoders, b
 @pytest.mark.usefixtures("own_scores")
 def test_an_encoder_of_an_unknown_kind_is_not_remembered():
     measured(ds.Bertscore(encoder="fake"), examples())
-    assert kept().entries == 0
+    assert cache_status().entries == 0
 
 
 def test_matches_can_be_taken_in_any_order():

@@ -404,7 +404,7 @@ def test_a_path_names_a_corpus_and_standard_input_does_not(tmp_path):
     assert ds.Fbd(real=tmp_path / "h.jsonl") == ds.Fbd(real=str(tmp_path / "h.jsonl"))
     with pytest.raises(ds.BackendError, match="must be a file, not standard input"):
         ds.Fbd(real="-")
-    with pytest.raises(ds.BackendError, match=r"a,b\.jsonl: rename the file, since its name parts settings"):
+    with pytest.raises(ds.BackendError, match=r"a,b\.jsonl: rename the file, since a comma "):
         ds.evaluate(examples(3), "fbd", real="a,b.jsonl")
 
 

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 import dialoscope as ds
 from dialoscope.core.errors import BackendError, MissingExtra
-from dialoscope.models.bilinear import BilinearRegressor, _loaded, sides_of
+from dialoscope.models.bilinear import BilinearRegressor, _load, encode_replies
 from dialoscope.models.checkpoints import WEIGHTS
 from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.locations import SPEC
@@ -86,7 +86,7 @@ def test_of_several_references_the_mean_counts(trained):
 
 def test_only_the_last_turns_are_read():
     turns = ("a", " ", "b", "c")
-    (one,) = sides_of(FakeEncoder(), [ds.Example("1", "s", "x", turns, ("y",))], 2).context
+    (one,) = encode_replies(FakeEncoder(), [ds.Example("1", "s", "x", turns, ("y",))], 2).context
     assert np.flatnonzero(one).tolist() == [1, 2]
 
 
@@ -143,13 +143,14 @@ def refused(folder, **how):
 
 def test_without_a_checkpoint_it_says_how_to_train_one():
     assert refused("") == (
-        "adem needs a checkpoint, and none is shipped, since rated replies may seldom be passed on. Train "
-        "one with: dialoscope train adem RATED.jsonl -o FOLDER, and name it so: adem:checkpoint=FOLDER."
+        "adem needs a checkpoint; Dialoscope has none, since rated replies can rarely be redistributed. "
+        "Train one with: dialoscope train adem RATED.jsonl -o FOLDER, and use it with: "
+        "adem:checkpoint=FOLDER."
     )
 
 
 def test_what_is_no_checkpoint_of_adem_is_refused(tmp_path, copy):
-    told = "is no checkpoint for adem; dialoscope train adem RATED.jsonl -o FOLDER makes one."
+    told = "is not a checkpoint for adem; dialoscope train adem RATED.jsonl -o FOLDER writes one."
     assert refused(tmp_path / "none") == f"'{tmp_path / 'none'}' {told}"
     change_spec(copy, recipe="lm")
     assert refused(copy) == f"'{copy}' {told}"
@@ -160,7 +161,7 @@ def test_what_is_no_checkpoint_of_adem_is_refused(tmp_path, copy):
 def test_a_checkpoint_that_was_trained_again_is_refused(trained):
     has = ds.Checkpoint.load(trained).hash[:8]
     assert refused(trained, hash="0123abcd") == (
-        f"{trained} holds weights with the hash {has}, where those with 0123abcd are asked for: it was "
+        f"The weights in {trained} have the hash {has}, but those with 0123abcd are needed: the model was "
         "trained again."
     )
 
@@ -168,8 +169,8 @@ def test_a_checkpoint_that_was_trained_again_is_refused(trained):
 def test_another_encoder_is_refused(copy):
     change_spec(copy, model="another")
     assert refused(copy) == (
-        f"{copy} was trained with the encoder 'fake', and 'fake' is not, or no longer, the same. Name the "
-        "place of the right one (checkpoint.encoder=FOLDER), or train again."
+        f"{copy} was trained with the encoder 'fake', but 'fake' is different now. Give the "
+        "location of the original one (checkpoint.encoder=FOLDER), or train again."
     )
 
 
@@ -177,14 +178,14 @@ def test_another_encoder_is_refused(copy):
 def test_a_damaged_spec_is_refused(copy, settings):
     change_spec(copy, settings=settings)
     assert refused(copy).startswith(f"{copy / SPEC} is damaged: ")
-    assert refused(copy).endswith("is lacking or wrong. Train again.")
+    assert refused(copy).endswith("is missing or invalid. Train again.")
 
 
 def test_truncated_weights_are_refused(copy):
     whole = (copy / WEIGHTS).read_bytes()
     (copy / WEIGHTS).write_bytes(whole[: len(whole) // 2])
     told = f"{copy / WEIGHTS} is damaged: "
-    assert refused(copy) == f"{told}these are not the weights that the training left there. Train again."
+    assert refused(copy) == f"{told}the weights have changed since the training. Train again."
     seal(copy)  # even where somebody notes the hash of what is left
     assert refused(copy).startswith(told)
     assert refused(copy).endswith(" Train again.")
@@ -212,13 +213,13 @@ def test_weights_of_vectors_of_another_size_are_refused(copy):
     save_file(weights, copy / WEIGHTS)
     seal(copy)
     assert refused(copy) == (
-        f"{copy / WEIGHTS} is damaged: its sizes are not those of its encoder's vectors. Train again."
+        f"{copy / WEIGHTS} is damaged: its sizes differ from those of the encoder's vectors. Train again."
     )
 
 
 def test_without_safetensors_it_says_what_to_install(copy, monkeypatch):
     change_spec(copy, anything=2)
-    _loaded.cache_clear()
+    _load.cache_clear()
     monkeypatch.setitem(sys.modules, "safetensors", None)
     with pytest.raises(MissingExtra, match="The metric adem needs safetensors"):
         BilinearRegressor(str(copy)).rate([REPLY])

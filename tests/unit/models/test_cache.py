@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 
 from dialoscope.core.errors import BackendError
 from dialoscope.models import cache as memory
-from dialoscope.models.cache import forget, kept, remembered, text_key
+from dialoscope.models.cache import cache_status, clear_cache, compute_cached, text_key
 
 NUMBERS = st.sampled_from(["<f4", "<f8", "<f2", "<i8", "<i4", "|u1", "|b1"])
 
@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
     monkeypatch.delenv("DIALOSCOPE_SCORES", raising=False)
     monkeypatch.delenv("DIALOSCOPE_SCORES_LIMIT", raising=False)
-    memory._tell.cache_clear()
+    memory._notify.cache_clear()
     return tmp_path
 
 
@@ -47,7 +47,7 @@ class Model:
             yield position, self.value(self.texts[position])
 
     def scores(self, who="model"):
-        found = remembered(who, [text_key(text) for text in self.texts], self)
+        found = compute_cached(who, [text_key(text) for text in self.texts], self)
         for text, value in zip(self.texts, found, strict=True):
             np.testing.assert_array_equal(value, self.value(text))
         return found
@@ -60,14 +60,14 @@ def test_what_was_computed_is_not_computed_again():
     assert (first.asked, second.asked) == (["a", "b", "c"], ["d"])
 
 
-def test_afresh_nothing_is_believed_and_all_is_kept():
+def test_afresh_nothing_is_believed_and_all_is_cache_status():
     model = Model(["a", "b"])
     keys = [text_key(text) for text in model.texts]
-    remembered("me", keys, model)
-    with memory.afresh():
-        remembered("me", keys, model)
+    compute_cached("me", keys, model)
+    with memory.bypass_cache():
+        compute_cached("me", keys, model)
     assert model.asked == ["a", "b", "a", "b"]
-    remembered("me", keys, model)
+    compute_cached("me", keys, model)
     assert len(model.asked) == 4
 
 
@@ -87,12 +87,12 @@ def test_nothing_is_asked_of_the_backend_when_all_is_known_or_nothing_wanted(fol
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(arrays.arrays(NUMBERS, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0)), max_size=5))
 def test_arrays_come_back_as_they_were(values):
-    forget()
+    clear_cache()
     keys = [text_key(str(number)) for number in range(len(values))]
-    fresh = remembered(
+    fresh = compute_cached(
         "any", keys, lambda positions: ((position, values[position]) for position in positions)
     )
-    again = remembered("any", keys, lambda positions: pytest.fail("it was kept"))
+    again = compute_cached("any", keys, lambda positions: pytest.fail("it was kept"))
     for value, one, two in zip(values, fresh, again, strict=True):
         assert value.dtype == one.dtype == two.dtype
         assert value.shape == one.shape == two.shape
@@ -100,10 +100,10 @@ def test_arrays_come_back_as_they_were(values):
         assert two.flags.aligned
 
 
-def test_arrays_in_pieces_and_of_foreign_byte_order_are_kept():
+def test_arrays_in_pieces_and_of_foreign_byte_order_are_cache_status():
     value = np.arange(12, dtype=">f4").reshape(3, 4)[:, ::2].T
-    fresh = remembered("any", [b"k"], lambda positions: [(0, value)])
-    again = remembered("any", [b"k"], lambda positions: pytest.fail("it was kept"))
+    fresh = compute_cached("any", [b"k"], lambda positions: [(0, value)])
+    again = compute_cached("any", [b"k"], lambda positions: pytest.fail("it was kept"))
     np.testing.assert_array_equal(fresh[0], value)
     np.testing.assert_array_equal(again[0], value)
     assert fresh[0].dtype == again[0].dtype == np.float32
@@ -111,8 +111,8 @@ def test_arrays_in_pieces_and_of_foreign_byte_order_are_kept():
 
 def test_arrays_cannot_be_changed_since_equal_texts_share_them():
     own = np.ones(3)
-    fresh = remembered("any", [b"k", b"k"], lambda positions: [(0, own)])
-    again = remembered("any", [b"k", b"k"], lambda positions: pytest.fail("it was kept"))
+    fresh = compute_cached("any", [b"k", b"k"], lambda positions: [(0, own)])
+    again = compute_cached("any", [b"k", b"k"], lambda positions: pytest.fail("it was kept"))
     for found in (*fresh, *again):
         with pytest.raises(ValueError, match="read-only"):
             found[0] = 2
@@ -141,36 +141,40 @@ def test_a_name_with_lone_surrogates_is_no_problem():
     ("given", "message"),
     [
         ([0], r"no value for 2 of 3 texts, the first of them number 1\."),
-        ([0, 1, 2, 3], r"a value for text 3, which is not awaited\."),
-        ([0, 1, 1, 2], r"a value for text 1, which is not awaited\."),
+        ([0, 1, 2, 3], r"an unexpected value for text 3\."),
+        ([0, 1, 1, 2], r"an unexpected value for text 1\."),
     ],
 )
 def test_a_backend_that_breaks_its_word_is_found_out(given, message):
     with pytest.raises(RuntimeError, match=message):
-        remembered("any", [b"a", b"b", b"c"], lambda positions: ((number, np.ones(1)) for number in given))
+        compute_cached(
+            "any", [b"a", b"b", b"c"], lambda positions: ((number, np.ones(1)) for number in given)
+        )
 
 
-def test_only_numbers_are_kept():
-    with pytest.raises(TypeError, match=r"Only arrays of numbers are kept, not of object\."):
-        remembered("any", [b"a"], lambda positions: [(0, np.array([None]))])
+def test_only_numbers_are_cache_status():
+    with pytest.raises(TypeError, match=r"Only arrays of numbers can be cached, not arrays of object\."):
+        compute_cached("any", [b"a"], lambda positions: [(0, np.array([None]))])
 
 
-def test_what_was_finished_before_a_failure_is_kept():
+def test_what_was_finished_before_a_failure_is_cache_status():
     def failing(positions):
         yield 1, np.ones(1)
         raise BackendError("out of tea")
 
     with pytest.raises(BackendError, match="out of tea"):
-        remembered("any", [b"a", b"b"], failing)
+        compute_cached("any", [b"a", b"b"], failing)
     asked = []
-    remembered("any", [b"a", b"b"], lambda positions: (asked.append(p) or (p, np.ones(1)) for p in positions))
+    compute_cached(
+        "any", [b"a", b"b"], lambda positions: (asked.append(p) or (p, np.ones(1)) for p in positions)
+    )
     assert asked == [0]
 
 
 PROGRAM = """
 import sys, time, numpy as np
 from dialoscope.models import cache as memory
-memory._SECONDS = 0.02
+memory._BUFFER_SECONDS = 0.02
 start, end, pause = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 def compute(positions):
     for position in positions:
@@ -178,7 +182,7 @@ def compute(positions):
         yield position, np.full(4, start + position)
         print(position, flush=True)
 keys = [memory.text_key(str(number)) for number in range(start, end)]
-found = memory.remembered("shared", keys, compute)
+found = memory.compute_cached("shared", keys, compute)
 assert [value[0] for value in found] == list(range(start, end))
 """
 
@@ -196,7 +200,7 @@ def known(numbers):
         lacking.extend(positions)
         return ((position, np.full(4, numbers[position])) for position in positions)
 
-    found = remembered("shared", [text_key(str(number)) for number in numbers], compute)
+    found = compute_cached("shared", [text_key(str(number)) for number in numbers], compute)
     assert [value[0] for value in found] == list(numbers)
     return len(numbers) - len(lacking)
 
@@ -313,7 +317,7 @@ def test_a_damaged_file_is_made_anew(folder, damage, reason, capsys):
     shown = capsys.readouterr().err
     assert shown.startswith(f"The score cache {path} is damaged (")
     assert reason in shown
-    assert shown.endswith("); it is made anew.\n")
+    assert shown.endswith(") and is replaced by a new one.\n")
     assert shown.count("\n") == 1
     after.scores()
     assert (again.asked, after.asked) == (["1", "2"], [])
@@ -330,10 +334,10 @@ def test_a_database_of_somebody_else_is_left_alone(folder, change, capsys):
         again = Model(["a"])
         again.scores()
         assert again.asked == ["a"]
-    forget()
-    shown = f"The score cache {path} cannot be used (it is not Dialoscope's); scores are not kept.\n"
+    clear_cache()
+    shown = f"The score cache {path} cannot be used (it belongs to another program); scores are not stored.\n"
     assert capsys.readouterr().err == shown
-    assert kept().problem == "it is not Dialoscope's"
+    assert cache_status().problem == "it belongs to another program"
     assert path.read_bytes() == before
 
 
@@ -346,8 +350,8 @@ def test_to_look_at_it_changes_nothing(folder, damage, problem, capsys):
     Model([str(number) for number in range(500)]).scores()
     damage(path)
     before = {file: file.read_bytes() for file in folder.iterdir()}
-    assert problem in kept().problem
-    assert kept().problem
+    assert problem in cache_status().problem
+    assert cache_status().problem
     assert {file: file.read_bytes() for file in folder.iterdir()} == before
     assert capsys.readouterr().err == ""
 
@@ -357,7 +361,7 @@ def test_to_look_at_it_while_it_is_written_shows_what_is_there(folder):
     Model(["a"]).scores()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("INSERT INTO score SELECT who, x'00', used, value FROM score")  # now in the journal
-    assert kept().entries == 2
+    assert cache_status().entries == 2
     other.close()
 
 
@@ -370,9 +374,9 @@ def test_a_file_of_another_format_is_left_to_those_who_know_it(folder):
 
 def test_an_empty_file_is_filled(folder, capsys):
     emptied(folder / "scores-1.sqlite")
-    assert (kept().entries, kept().problem) == (0, "")
+    assert (cache_status().entries, cache_status().problem) == (0, "")
     Model(["a"]).scores()
-    assert kept().entries == 1
+    assert cache_status().entries == 1
     assert capsys.readouterr().err == ""
 
 
@@ -383,7 +387,7 @@ def test_damage_that_shows_while_writing_costs_nothing(folder):
         overwritten(folder / "scores-1.sqlite")
         return ((position, Model.value(Model([]), texts[position])) for position in positions)
 
-    remembered("model", [text_key(text) for text in texts], compute)
+    compute_cached("model", [text_key(text) for text in texts], compute)
     again = Model(texts)
     again.scores()
     assert again.asked == []
@@ -392,7 +396,7 @@ def test_damage_that_shows_while_writing_costs_nothing(folder):
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32), st.integers(1, 300))
 def test_whatever_is_damaged_no_wrong_number_comes_out(folder, seed, flips):
-    forget()
+    clear_cache()
     texts = [f"text {number} " * 5 for number in range(100)]
     Model(texts).scores()
     path = folder / "scores-1.sqlite"
@@ -404,7 +408,7 @@ def test_whatever_is_damaged_no_wrong_number_comes_out(folder, seed, flips):
     path.write_bytes(content)
     Model(texts).scores()  # compares each array with the right one
     Model(texts).scores()
-    forget()
+    clear_cache()
     last = Model(texts)
     last.scores()
     again = Model(texts)
@@ -418,9 +422,9 @@ def test_a_folder_in_its_place_turns_it_off_with_one_notice(folder, capsys):
     Model(["a"]).scores()
     Model(["a"]).scores()
     assert capsys.readouterr().err == (
-        f"The score cache {path} cannot be used (unable to open database file); scores are not kept.\n"
+        f"The score cache {path} cannot be used (unable to open database file); scores are not stored.\n"
     )
-    assert kept().problem
+    assert cache_status().problem
 
 
 def test_a_cache_folder_that_cannot_be_made_turns_it_off(folder, monkeypatch, capsys):
@@ -438,7 +442,7 @@ def test_a_damaged_file_that_cannot_be_moved_turns_it_off(folder, monkeypatch, c
 
     monkeypatch.setattr(memory, "_discard", refuse)
     Model(["a"]).scores()
-    assert "cannot be used ([Errno 13] Permission denied); scores are not kept." in capsys.readouterr().err
+    assert "cannot be used ([Errno 13] Permission denied); scores are not stored." in capsys.readouterr().err
 
 
 def test_a_full_disk_does_not_stop_the_work(folder):
@@ -447,13 +451,13 @@ def test_a_full_disk_does_not_stop_the_work(folder):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert errors.count("\n") == 1
-    assert errors.endswith("; scores are not kept.\n")
-    assert kept().entries < 8000
+    assert errors.endswith("; scores are not stored.\n")
+    assert cache_status().entries < 8000
 
 
 def test_a_lock_that_is_held_for_too_long_does_not_stop_the_work(folder, monkeypatch, capsys):
     Model(["a"]).scores()
-    monkeypatch.setattr(memory, "_WAIT", 0.05)
+    monkeypatch.setattr(memory, "_TIMEOUT", 0.05)
     other = sqlite3.connect(folder / "scores-1.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     model = Model(["a", "b"])
@@ -461,12 +465,12 @@ def test_a_lock_that_is_held_for_too_long_does_not_stop_the_work(folder, monkeyp
     other.execute("ROLLBACK")
     other.close()
     assert model.asked == ["b"]
-    assert "cannot be used (database is locked); scores are not kept." in capsys.readouterr().err
+    assert "cannot be used (database is locked); scores are not stored." in capsys.readouterr().err
 
 
 def test_what_is_known_is_used_where_the_day_cannot_be_noted(folder, monkeypatch, capsys):
     Model(["a"]).scores()
-    monkeypatch.setattr(memory, "_WAIT", 0.05)
+    monkeypatch.setattr(memory, "_TIMEOUT", 0.05)
     monkeypatch.setattr(memory, "_today", lambda: 10**6)
     other = sqlite3.connect(folder / "scores-1.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -481,15 +485,15 @@ def test_what_is_known_is_used_where_the_day_cannot_be_noted(folder, monkeypatch
 @pytest.mark.parametrize("word", ["on", "1", " "])
 def test_it_is_on_unless_it_is_turned_off(monkeypatch, word):
     monkeypatch.setenv("DIALOSCOPE_SCORES", word)
-    assert kept().on
+    assert cache_status().on
 
 
 def test_what_is_turned_off_can_be_forgotten(monkeypatch):
     Model(["a"]).scores()
     monkeypatch.setenv("DIALOSCOPE_SCORES", "off")
-    forget()
+    clear_cache()
     monkeypatch.delenv("DIALOSCOPE_SCORES")
-    assert kept().entries == 0
+    assert cache_status().entries == 0
 
 
 @pytest.mark.parametrize("word", ["off", "OFF", "0", "no", "false"])
@@ -500,21 +504,21 @@ def test_it_can_be_turned_off(folder, monkeypatch, word):
     again.scores()
     assert again.asked == ["a"]
     assert not list(folder.iterdir())
-    assert kept() == (folder / "scores-1.sqlite", 0, 0, memory.LIMIT, False, "")
+    assert cache_status() == (folder / "scores-1.sqlite", 0, 0, memory.LIMIT, False, "")
 
 
 def test_what_it_holds_can_be_told_and_forgotten(folder):
-    assert kept() == (folder / "scores-1.sqlite", 0, 0, 2 * 2**30, True, "")
-    forget()
+    assert cache_status() == (folder / "scores-1.sqlite", 0, 0, 2 * 2**30, True, "")
+    clear_cache()
     assert not list(folder.iterdir())
     Model([f"text {number} " * 20 for number in range(1000)]).scores()
-    full = kept()
+    full = cache_status()
     assert full.entries == 1000
     assert full.size > 1000 * 4 * 160
-    forget()
-    assert kept().entries == 0
-    assert kept().size < 50_000
-    assert (folder / "scores-1.sqlite").stat().st_size == kept().size
+    clear_cache()
+    assert cache_status().entries == 0
+    assert cache_status().size < 50_000
+    assert (folder / "scores-1.sqlite").stat().st_size == cache_status().size
 
 
 def test_a_limit_that_is_no_number_is_an_error(monkeypatch):
@@ -534,7 +538,7 @@ def test_it_stays_below_its_limit_and_lets_go_what_was_longest_not_used(folder, 
     monkeypatch.setattr(memory, "_today", lambda: 102)
     new = [f"new {number} " * 20 for number in range(300)]
     Model(new).scores()
-    assert kept().size < 500_000
+    assert cache_status().size < 500_000
     of_new, of_used, of_old = Model(new), Model(old[:50]), Model(old[50:])
     monkeypatch.setenv("DIALOSCOPE_SCORES_LIMIT", "4000000")
     for model in (of_new, of_used, of_old):
@@ -547,12 +551,12 @@ def test_a_limit_of_nothing_keeps_next_to_nothing(monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_SCORES_LIMIT", "0")
     for _ in range(3):
         Model([f"text {number}" for number in range(1000)]).scores()
-    assert kept().entries < 10
+    assert cache_status().entries < 10
 
 
 @given(st.lists(st.integers(1, 2**40), max_size=8), st.floats(0, 1))
 def test_the_oldest_share_is_found(sizes, share):
-    day, part = memory._oldest(list(enumerate(sizes)), share)
+    day, part = memory._split_days(list(enumerate(sizes)), share)
     gone = sum(sizes[:day]) + part * sizes[day] if sizes else 0
     assert 0 <= part <= 1
     assert gone == pytest.approx(share * sum(sizes), rel=1e-6, abs=1e-6)
@@ -560,15 +564,17 @@ def test_the_oldest_share_is_found(sizes, share):
 
 def test_a_bar_says_what_is_computed_and_only_what_is_lacking(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    remembered("any", [b"a", b"b"], lambda positions: ((p, np.ones(1)) for p in positions), what="Scoring")
+    compute_cached(
+        "any", [b"a", b"b"], lambda positions: ((p, np.ones(1)) for p in positions), label="Scoring"
+    )
     shown = capsys.readouterr().err
     assert "Scoring" in shown
     assert "2/2" in shown
-    remembered("any", [b"a", b"b"], lambda positions: pytest.fail("it was kept"), what="Scoring")
+    compute_cached("any", [b"a", b"b"], lambda positions: pytest.fail("it was kept"), label="Scoring")
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("setting", "value"), [("_SECONDS", 0.0), ("_BYTES", 1)])
+@pytest.mark.parametrize(("setting", "value"), [("_BUFFER_SECONDS", 0.0), ("_BUFFER_BYTES", 1)])
 def test_long_work_is_written_as_it_goes(monkeypatch, setting, value):
     monkeypatch.setattr(memory, setting, value)
     entries = []
@@ -576,9 +582,9 @@ def test_long_work_is_written_as_it_goes(monkeypatch, setting, value):
     def compute(positions):
         for position in positions:
             yield position, np.ones(1)
-            entries.append(kept().entries)
+            entries.append(cache_status().entries)
 
-    remembered("any", [b"a", b"b", b"c"], compute)
+    compute_cached("any", [b"a", b"b", b"c"], compute)
     assert entries == [1, 2, 3]
 
 
@@ -600,10 +606,10 @@ def test_a_hundred_thousand_short_texts_take_seconds_not_minutes():
     keys = [text_key("context", str(number)) for number in range(100_000)]
     value = np.ones(12)
     begin = time.perf_counter()
-    remembered("any", keys, lambda positions: ((position, value) for position in positions))
-    remembered("any", keys, lambda positions: pytest.fail("it was kept"))
+    compute_cached("any", keys, lambda positions: ((position, value) for position in positions))
+    compute_cached("any", keys, lambda positions: pytest.fail("it was kept"))
     assert time.perf_counter() - begin < 20  # about 1.6 on an idle machine of two cores
-    assert kept().size < 100_000 * 200
+    assert cache_status().size < 100_000 * 200
 
 
 def test_what_is_not_to_be_kept_is_computed_each_time_and_equal_keys_once(folder):
@@ -614,7 +620,7 @@ def test_what_is_not_to_be_kept_is_computed_each_time_and_equal_keys_once(folder
         return ((position, np.ones(1)) for position in positions)
 
     for _ in range(2):
-        assert len(remembered("any", [b"a", b"b", b"a"], compute, keep=False)) == 3
+        assert len(compute_cached("any", [b"a", b"b", b"a"], compute, use_cache=False)) == 3
     assert asked == [0, 1, 0, 1]
     assert not list(folder.iterdir())
 
@@ -627,5 +633,5 @@ def test_it_works_for_a_process_that_forks_while_computing():
         os.waitpid(child, 0)
         return ((position, np.ones(1)) for position in positions)
 
-    remembered("any", [b"a"], forking)
-    remembered("any", [b"a"], lambda positions: pytest.fail("it was kept"))
+    compute_cached("any", [b"a"], forking)
+    compute_cached("any", [b"a"], lambda positions: pytest.fail("it was kept"))

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.engines import encoder as encoder_engine
 from dialoscope.models.protocols import Classifier, Pair
@@ -160,10 +160,10 @@ def test_plain_models_are_read_without_padding(tiny, name):
 
 def test_an_encoder_is_no_classifier(tmp_path):
     with pytest.raises(
-        BackendError, match=r"This model is no classifier: it has no weights that rate classes\."
+        BackendError, match=r"This model is not a classifier: it has no classification head\."
     ):
         classifier(save_encoder("bert", tmp_path / "bert")).classify(PAIRS)
-    message = r"distilbert is no whole classifier: it lacks the weights classifier\.bias\."
+    message = r"distilbert is not a complete classifier: the weights classifier\.bias are missing\."
     with pytest.raises(BackendError, match=message):
         classifier(save_encoder("distilbert", tmp_path / "distilbert")).classify(PAIRS)
 
@@ -174,7 +174,7 @@ def test_heads_are_loaded_with_what_stands_before_them(tiny, tmp_path):
     weights = load_file(folder / "model.safetensors")
     del weights["classifier.dense.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BackendError, match="no classifier"):
+    with pytest.raises(BackendError, match="not a classifier"):
         classifier(folder).classify(PAIRS)
 
 
@@ -183,7 +183,7 @@ def test_heads_are_loaded_with_what_stands_before_them(tiny, tmp_path):
 
 def test_classes_are_computed_once(tiny, own_scores, monkeypatch):
     first = classifier(tiny("bert")).classify(PAIRS)
-    assert kept().entries == len(set(PAIRS))
+    assert cache_status().entries == len(set(PAIRS))
     monkeypatch.setattr(encoder_engine, "in_batches", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(classifier(tiny("bert")).classify(PAIRS[::-1]), first[::-1])
 

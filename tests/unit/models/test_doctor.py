@@ -55,7 +55,8 @@ def test_a_damaged_asset_in_the_users_own_folder_is_not_to_be_removed(tmp_path, 
 
 
 def test_missing_packages_are_named(monkeypatch):
-    monkeypatch.setattr(checkup, "_EXTRAS", {"": ("numpy", "no-such-one"), "tagger": ("no-such-two",)})
+    required = ["numpy>=1.26", "no-such-one>=1", "no-such-two[x]>=1; extra == 'tagger'"]
+    monkeypatch.setattr(checkup.metadata, "requires", lambda _: required)
     found = ds.doctor()
     assert about(found, "packages").state == "wrong"
     assert "no-such-one is not installed" in about(found, "packages").said
@@ -111,7 +112,7 @@ def test_a_score_cache_of_somebody_else_is_an_illness_and_is_left_alone(tmp_path
     path.write_bytes(b"no database")
     found = about(ds.doctor(), "score cache")
     assert (found.state, found.said) == ("wrong", f"{path} cannot be read: file is not a database")
-    assert found.advice == "move it away; a new one is made when it is needed"
+    assert found.advice == "move the file away; a new one is created when needed"
     assert path.read_bytes() == b"no database"
 
 

@@ -16,10 +16,10 @@ from transformers import AutoModel, AutoTokenizer
 
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.engines import encoder as encoder_engine
-from dialoscope.models.engines.reader import Row
+from dialoscope.models.engines.reader import TokenRow
 from dialoscope.models.protocols import Encoder, Pair
 from dialoscope.models.registry import locate
 from tests.unit.models.tiny import SENTENCES
@@ -281,7 +281,13 @@ def test_weights_may_stand_below_a_head_and_have_their_old_names(tiny, tmp_path)
 
 def test_a_padding_token_within_a_text_has_the_position_that_roberta_gives_it(tiny):
     body = encoder(tiny("roberta"))._engine.body
-    assert body._positions([Row(0, np.array([0, 7, 1, 9, 2]), np.zeros(5, int))]).tolist() == [2, 3, 1, 4, 5]
+    assert body._positions([TokenRow(0, np.array([0, 7, 1, 9, 2]), np.zeros(5, int))]).tolist() == [
+        2,
+        3,
+        1,
+        4,
+        5,
+    ]
 
 
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
@@ -292,7 +298,7 @@ def test_weights_that_lack_are_not_made_up(copied, name):
     del weights[lacking]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     what = "model" if name == "bert" else "encoder"
-    with pytest.raises(BackendError, match=rf"{name} is no whole {what}: it lacks the weights .*layer\.1"):
+    with pytest.raises(BackendError, match=rf"{name} is not a complete {what}: (the )?weights .*layer\.1"):
         encoder(folder).encode(["a"])
 
 
@@ -326,7 +332,7 @@ def test_a_folder_that_changed_gives_new_numbers(copied, own_scores):
 
 def test_vectors_are_computed_once(tiny, own_scores, monkeypatch):
     first = encoder(tiny("bert")).encode(TEXTS)
-    assert kept().entries == len(set(TEXTS))
+    assert cache_status().entries == len(set(TEXTS))
     monkeypatch.setattr(encoder_engine, "in_batches", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(encoder(tiny("bert")).encode(TEXTS[::-1]), first[::-1])
 
@@ -334,13 +340,13 @@ def test_vectors_are_computed_once(tiny, own_scores, monkeypatch):
 def test_what_can_change_a_vector_tells_what_is_kept_apart(tiny, own_scores):
     for settings in ({}, {"pooling": "max"}, {"layer": 1}, {"max_tokens": 20}):
         encoder(tiny("bert"), **settings).encode(["tea"])
-    assert kept().entries == 4
+    assert cache_status().entries == 4
 
 
 def test_token_vectors_are_not_kept(tiny, own_scores):
     found = encoder(tiny("bert")).encode_tokens(["tea", "coffee", "tea"])
     assert found[0].vectors is found[2].vectors
-    assert kept().entries == 0
+    assert cache_status().entries == 0
 
 
 def test_poolings_share_their_weights(tiny):
@@ -379,11 +385,11 @@ def test_a_description_is_light_and_signs_itself():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": ""}, "A transformer needs a name: a folder, an asset, or a name on the hub."),
+        ({"model": ""}, "A transformer needs a name: a folder, an asset, or a model on the hub."),
         ({"dtype": "int8"}, "dtype is 'int8'; it must be one of: float32, bfloat16, float16."),
         ({"pooling": "last"}, "pooling is 'last'; it must be one of: first, mean, max."),
-        ({"max_tokens": -1}, "max_tokens is -1; it must be 0 (what suits) or more."),
-        ({"budget": -5}, "budget is -5; it must be 0 (what suits) or more."),
+        ({"max_tokens": -1}, "max_tokens is -1; it must be 0 (chosen automatically) or more."),
+        ({"budget": -5}, "budget is -5; it must be 0 (chosen automatically) or more."),
     ],
 )
 def test_settings_that_cannot_be_are_refused_at_once(settings, message):

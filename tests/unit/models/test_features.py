@@ -5,7 +5,7 @@ import pytest
 
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.fakes import FakeEncoder, FakeWordVectors
-from dialoscope.models.features import Features, embedding_of
+from dialoscope.models.features import Features, resolve_embedding
 from dialoscope.models.vectors import StaticVectors
 from tests.unit.models.tiny import SENTENCES
 from tests.unit.models.tiny_encoders import save_encoder
@@ -31,7 +31,7 @@ def counting(own_scores):
 
 def test_pooled_rows_are_the_highest_and_mean_values_of_a_texts_vectors(own_scores):
     features = Features(FakeEncoder())
-    highest, mean = features.pooled(TEXTS, "max"), features.pooled(TEXTS, "mean")
+    highest, mean = features.pool(TEXTS, "max"), features.pool(TEXTS, "mean")
     for place, text in enumerate(TEXTS):
         vectors = FakeEncoder().encode_tokens([text])[0].vectors
         if text.strip():
@@ -43,14 +43,14 @@ def test_pooled_rows_are_the_highest_and_mean_values_of_a_texts_vectors(own_scor
 
 
 def test_each_text_is_read_once_for_both_ways_of_pooling(counting):
-    Features(counting).pooled(TEXTS, "max")
-    Features(counting).pooled(TEXTS[::-1], "mean")
+    Features(counting).pool(TEXTS, "max")
+    Features(counting).pool(TEXTS[::-1], "mean")
     assert sorted(counting.asked) == sorted(set(TEXTS))
 
 
 def test_words_one_by_one_are_kept_in_half_precision(counting):
-    found = Features(counting).halves(TEXTS)
-    again = Features(counting).halves(TEXTS[::-1])[::-1]
+    found = Features(counting).half_precision_rows(TEXTS)
+    again = Features(counting).half_precision_rows(TEXTS[::-1])[::-1]
     assert sorted(counting.asked) == sorted(set(TEXTS))
     for text, rows, other in zip(TEXTS, found, again, strict=True):
         assert rows.dtype == np.float16
@@ -61,11 +61,11 @@ def test_words_one_by_one_are_kept_in_half_precision(counting):
 def test_words_without_a_vector_are_left_out(own_scores):
     features = Features(FakeWordVectors())
     texts = ["Tea, please", "12", "tea 12 please", ""]
-    one, number, other, nothing = features.pooled(texts, "mean")
+    one, number, other, nothing = features.pool(texts, "mean")
     assert np.array_equal(one, other)
     assert np.isnan(number).all()
     assert np.isnan(nothing).all()
-    assert [len(rows) for rows in features.halves(texts)] == [2, 0, 2, 0]
+    assert [len(rows) for rows in features.half_precision_rows(texts)] == [2, 0, 2, 0]
     assert not own_scores.exists()
 
 
@@ -83,8 +83,8 @@ def test_an_encoders_vectors_are_those_of_all_of_its_tokens(tmp_path, no_scores,
     found = Features(encoder)
     expected = {how: TransformerEncoder(encoder.model, pooling=how, device="cpu") for how in ("max", "mean")}
     for how, other in expected.items():
-        assert np.allclose(found.pooled(SENTENCES, how), other.encode(SENTENCES), atol=1e-6)
-    assert np.isnan(found.pooled(["", SENTENCES[0]], "max")).all(axis=1).tolist() == [True, False]
+        assert np.allclose(found.pool(SENTENCES, how), other.encode(SENTENCES), atol=1e-6)
+    assert np.isnan(found.pool(["", SENTENCES[0]], "max")).all(axis=1).tolist() == [True, False]
 
 
 def test_a_name_says_whose_vectors_are_meant(tmp_path):
@@ -92,10 +92,10 @@ def test_a_name_says_whose_vectors_are_meant(tmp_path):
     for folder, file in ((model, "config.json"), (adapter, "adapter_config.json"), (words, "vectors.txt")):
         folder.mkdir()
         (folder / file).write_text("{}")
-    assert embedding_of("fake") == FakeEncoder()
+    assert resolve_embedding("fake") == FakeEncoder()
     for name in ("glove-50d", str(words), str(words / "vectors.txt")):
-        assert embedding_of(name) == StaticVectors(name)
+        assert resolve_embedding(name) == StaticVectors(name)
     for name in ("minilm", str(model), str(adapter), "bert-base-uncased", "x" * 5000, "~nobody/x", "a\0b"):
-        found = embedding_of(name, "cpu")
+        found = resolve_embedding(name, "cpu")
         assert found == TransformerEncoder(name)
         assert found.device == "cpu"

@@ -21,7 +21,7 @@ from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.fakes import FakeEncoder, FakeWordVectors
 from dialoscope.models.features import Features
 from dialoscope.models.heads import HeadClassifier, Shape, is_head
-from dialoscope.models.named_models import described
+from dialoscope.models.named_models import resolve_model
 from dialoscope.models.protocols import Classifier, Pair
 from tests.unit.models.tiny import SENTENCES
 
@@ -148,7 +148,7 @@ def test_as_many_turns_are_read_as_were_learned_from(tmp_path, no_scores):
 
 
 def test_word_vectors_serve_as_well(tmp_path, no_scores, monkeypatch):
-    monkeypatch.setattr(heads, "embedding_of", lambda name, device: FakeWordVectors())
+    monkeypatch.setattr(heads, "resolve_embedding", lambda name, device: FakeWordVectors())
     judge = HeadClassifier(str(checkpoint(tmp_path / "head", "mean")), device="cpu")
     found = judge.classify([Pair("tea", "milk"), Pair("tea", "12")])
     assert np.isnan(found).all(axis=1).tolist() == [False, True]
@@ -176,18 +176,18 @@ def test_other_weights_have_another_fingerprint(tmp_path):
 def test_each_pair_is_judged_once(tmp_path, own_scores, monkeypatch):
     judge = HeadClassifier(str(checkpoint(tmp_path / "head")), device="cpu")
     whole = judge.classify(PAIRS)
-    monkeypatch.setattr(Features, "pooled", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(Features, "pool", lambda *_: pytest.fail("it was read again"))
     assert np.array_equal(judge.classify(PAIRS[::-1])[::-1], whole)
 
 
 def test_a_folder_is_known_by_what_it_holds(tmp_path):
     folder = checkpoint(tmp_path / "head")
-    assert described(base.Classifier, str(folder)) == HeadClassifier(str(folder))
+    assert resolve_model(base.Classifier, str(folder)) == HeadClassifier(str(folder))
     own = replace(HeadClassifier("x"), device="cpu")
-    assert described(base.Classifier, str(folder), own) == replace(own, model=str(folder))
+    assert resolve_model(base.Classifier, str(folder), own) == replace(own, model=str(folder))
     for name in ("nli", "smollm2", "head", str(tmp_path), "x" * 5000):
         assert not is_head(name)
-        assert described(base.Classifier, name) == TransformerClassifier(name)
+        assert resolve_model(base.Classifier, name) == TransformerClassifier(name)
     shutil.copytree(folder, tmp_path / "lm")
     (tmp_path / "lm" / "spec.json").write_text('{"recipe": "lm"}')
     assert not is_head(str(tmp_path / "lm"))
@@ -215,7 +215,7 @@ def refused(folder, message, **settings):
 
 
 def test_what_is_no_head_is_refused(tmp_path):
-    told = "is no folder of a head; `dialoscope train ruber` makes one."
+    told = "is not the folder of a head; `dialoscope train ruber` writes one."
     refused(tmp_path, f"'{tmp_path}' {told}")
     refused("nowhere", f"'nowhere' {told}")
 
@@ -234,27 +234,27 @@ def test_weights_are_those_of_the_head_and_no_others(tmp_path, no_scores):
     sound = load_file(path)
     lacking = {name: one for name, one in sound.items() if name != "bilinear"}
     written(folder, lacking, spec["settings"])
-    refused(folder, f"{path} lacks the weight 'bilinear': it is not of this kind of head.")
+    refused(folder, f"{path}: the weight 'bilinear' is missing; it is not this kind of head.")
     written(folder, {**sound, "more": torch.zeros(1)}, spec["settings"])
-    refused(folder, f"{path} has, and should not have, the weight 'more': it is not of this kind of head.")
+    refused(folder, f"{path}: the weight 'more' is unexpected; it is not this kind of head.")
     written(folder, {**sound, "bilinear": torch.zeros(2, 3)}, spec["settings"])
-    refused(folder, f"{path}: the weight 'bilinear' is of the shape (2, 3), but must be (26, 26).")
+    refused(folder, f"{path}: the weight 'bilinear' has the shape (2, 3), but must have (26, 26).")
     save_file({**sound, "bilinear": torch.zeros(26, 26)}, path)
-    refused(folder, f"{path} is damaged: these are not the weights that the training left there.")
+    refused(folder, f"{path} is damaged: the weights have changed since the training.")
 
 
 def test_another_encoder_is_refused_by_name(tmp_path, no_scores, monkeypatch):
     folder = checkpoint(tmp_path / "head")
     words = tmp_path / "words.txt"
     words.write_text("tea 1 2\nmilk 2 1\n")
-    told = "Name the place of the right one (`embedding`), or train again."
+    told = "Give the location of the original one (`embedding`), or train again."
     refused(
         folder,
-        f"{folder} was trained with 'fake', and '{words}' is not, or no longer, the same. {told}",
+        f"{folder} was trained with 'fake', but '{words}' is different now. {told}",
         embedding=str(words),
     )
     monkeypatch.setattr(FakeEncoder, "fingerprint", "changed")
-    refused(folder, f"{folder} was trained with 'fake', and 'fake' is not, or no longer, the same. {told}")
+    refused(folder, f"{folder} was trained with 'fake', but 'fake' is different now. {told}")
 
 
 def test_the_right_encoder_may_lie_elsewhere(tmp_path, no_scores):
@@ -267,7 +267,7 @@ def test_the_right_encoder_may_lie_elsewhere(tmp_path, no_scores):
 def test_weights_that_were_trained_again_are_refused(tmp_path, no_scores):
     folder = checkpoint(tmp_path / "head")
     assert HeadClassifier("absent").pinned == HeadClassifier("absent")
-    refused(folder, f"{folder} holds weights with the hash ", hash="00000000")
+    refused(folder, f"The weights in {folder} have the hash ", hash="00000000")
 
 
 def test_a_run_is_shown_and_not_scored_again_where_its_head_is_gone(tmp_path, no_scores):
@@ -276,7 +276,9 @@ def test_a_run_is_shown_and_not_scored_again_where_its_head_is_gone(tmp_path, no
     result.save(tmp_path / "run")
     shutil.rmtree(folder)
     assert ds.Result.load(tmp_path / "run") == result
-    refused(folder, f"'{folder}' is no folder of a head; `dialoscope train ruber` makes one.", hash="0123")
+    refused(
+        folder, f"'{folder}' is not the folder of a head; `dialoscope train ruber` writes one.", hash="0123"
+    )
 
 
 @pytest.mark.parametrize("part", ["settings", "model", "dims", "hash"])
@@ -284,16 +286,16 @@ def test_a_spec_that_lacks_something_is_refused(tmp_path, part):
     path = checkpoint(tmp_path / "head") / "spec.json"
     spec = json.loads(path.read_text())
     path.write_text(json.dumps({name: value for name, value in spec.items() if name != part}))
-    refused(tmp_path / "head", f"{path} is damaged: '{part}' is lacking.")
+    refused(tmp_path / "head", f"{path} is damaged: '{part}' is missing.")
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"perceptron": "wide"}, "sizes of layers are whole numbers of 1 or more"),
-        ({"units": 0}, "sizes of layers are whole numbers of 1 or more"),
-        ({"representation": "sum"}, "there is no head of 'sum' and 'cross-entropy'"),
-        ({"objective": "hinge"}, "there is no head of 'max' and 'hinge'"),
+        ({"perceptron": "wide"}, "sizes of layers must be positive integers"),
+        ({"units": 0}, "sizes of layers must be positive integers"),
+        ({"representation": "sum"}, "there is no head with 'sum' and 'cross-entropy'"),
+        ({"objective": "hinge"}, "there is no head with 'max' and 'hinge'"),
         ({"turns": "x"}, "invalid literal for int() with base 10: 'x'"),
     ],
 )
@@ -306,7 +308,7 @@ def test_a_spec_with_settings_that_cannot_be_is_refused(tmp_path, settings, told
 
 def test_without_torch_it_says_what_to_install(tmp_path, no_scores, monkeypatch):
     folder = checkpoint(tmp_path / "head")
-    heads._loaded.cache_clear()
+    heads._load.cache_clear()
     monkeypatch.setitem(sys.modules, "dialoscope.models.engines.heads", None)
     with pytest.raises(MissingExtra, match=r"The head .* needs .*pip install 'dialoscope\[neural\]'"):
         HeadClassifier(str(folder)).classify(PAIRS[:1])

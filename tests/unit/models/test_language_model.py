@@ -26,7 +26,7 @@ from transformers import (
 
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.signature import signature
-from dialoscope.models.cache import kept
+from dialoscope.models.cache import cache_status
 from dialoscope.models.engines import (
     attention,
     causal,
@@ -160,7 +160,7 @@ def test_a_smaller_window_shows_less(tiny, window):
 
 
 def test_a_window_beyond_the_models_own_is_refused(tiny):
-    with pytest.raises(BackendError, match=r"window is 5000; it must be at most \d+ for .*, or 0 for all"):
+    with pytest.raises(BackendError, match=r"window is 5000; it must be at most \d+ for .*, or 0 for it"):
         model(tiny("gpt2"), window=5000).log_probabilities(PAIRS)
 
 
@@ -329,7 +329,7 @@ def remembering(no_scores, own_scores):
 
 def test_a_second_run_computes_nothing(tiny, remembering, monkeypatch):
     first = model(tiny("llama")).log_probabilities(PAIRS)
-    monkeypatch.setattr(lm_engine.Engine, "log_probabilities", None)
+    monkeypatch.setattr(lm_engine.LanguageModelEngine, "log_probabilities", None)
     again = model(tiny("llama"), budget=77).log_probabilities(PAIRS[::-1])
     for one, other in zip(first, again[::-1], strict=True):
         np.testing.assert_array_equal(one, other)
@@ -348,9 +348,9 @@ def test_other_settings_and_other_models_have_their_own_scores(tiny, remembering
     ]
     for number, variant in enumerate(variants, 1):
         variant.log_probabilities(pair)
-        assert kept().entries == number
+        assert cache_status().entries == number
     model(tiny("llama"), budget=20).log_probabilities(pair)
-    assert kept().entries == len(variants), "the budget changes no number"
+    assert cache_status().entries == len(variants), "the budget changes no number"
 
 
 def test_a_folder_that_was_changed_does_not_answer_with_old_numbers(tiny, remembering, tmp_path):
@@ -373,13 +373,13 @@ def test_a_run_that_is_killed_keeps_what_it_finished(tiny, remembering, monkeypa
         "from dialoscope.models.engines import language_model as lm_engine\n"
         "from dialoscope.models.protocols import Continuation\n"
         "from dialoscope.models.language_model import TransformerLanguageModel as Model\n"
-        "memory._SECONDS = 0.05\n"
-        "quick = lm_engine.Engine._pack_scores\n"
+        "memory._BUFFER_SECONDS = 0.05\n"
+        "quick = lm_engine.LanguageModelEngine._pack_scores\n"
         "def slow(self, pack):\n"
         "    time.sleep(0.2)\n"
         "    print('pack', flush=True)\n"
         "    return quick(self, pack)\n"
-        "lm_engine.Engine._pack_scores = slow\n"
+        "lm_engine.LanguageModelEngine._pack_scores = slow\n"
         "texts = [Continuation('', f'text {number}') for number in range(40)]\n"
         f"Model({str(tiny('llama'))!r}, device='cpu', budget=16).log_probabilities(texts)\n"
     )
@@ -389,17 +389,17 @@ def test_a_run_that_is_killed_keeps_what_it_finished(tiny, remembering, monkeypa
     running.send_signal(signal.SIGKILL)
     running.wait()
     running.stdout.close()
-    finished = kept().entries
+    finished = cache_status().entries
     assert 0 < finished < 40
     texts = [Continuation("", f"text {number}") for number in range(40)]
     asked = []
-    real = lm_engine.Engine.log_probabilities
+    real = lm_engine.LanguageModelEngine.log_probabilities
 
     def counted(self, texts, places):
         asked.extend(texts)
         return real(self, texts, places)
 
-    monkeypatch.setattr(lm_engine.Engine, "log_probabilities", counted)
+    monkeypatch.setattr(lm_engine.LanguageModelEngine, "log_probabilities", counted)
     found = model(tiny("llama")).log_probabilities(texts)
     assert len(asked) == 40 - finished
     monkeypatch.setenv("DIALOSCOPE_SCORES", "off")
@@ -412,12 +412,12 @@ def test_a_run_that_is_killed_keeps_what_it_finished(tiny, remembering, monkeypa
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"model": ""}, "A language model needs a name: a folder, an asset, or a name on the hub."),
+        ({"model": ""}, "A language model needs a name: a folder, an asset, or a model on the hub."),
         ({"dtype": "int8"}, "dtype is 'int8'; it must be one of: float32, bfloat16, float16."),
         ({"start": "eos"}, "start is 'eos'; it must be one of: bos, none."),
-        ({"window": 15}, "window is 15; it must be 0 (the model's own) or at least 16 tokens."),
-        ({"window": -1}, "window is -1; it must be 0 (the model's own) or at least 16 tokens."),
-        ({"budget": -1}, "budget is -1; it must be 0 (what suits the device) or more tokens."),
+        ({"window": 15}, "window is 15; it must be 0 (the limit of the model) or at least 16 tokens."),
+        ({"window": -1}, "window is -1; it must be 0 (the limit of the model) or at least 16 tokens."),
+        ({"budget": -1}, "budget is -1; it must be 0 (chosen by device) or a positive number of tokens."),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings, complaint):
@@ -465,7 +465,7 @@ def changed(folder, target, **changes):
 
 def test_a_model_without_a_first_token_says_what_to_do(tiny, tmp_path):
     folder = changed(tiny("gpt2"), tmp_path / "bare", bos_token_id=None, eos_token_id=None)
-    with pytest.raises(BackendError, match="has no token that begins a text; use start='none'"):
+    with pytest.raises(BackendError, match="has no start token; use start='none'"):
         model(folder).log_probabilities(PAIRS)
     assert_equal(
         model(folder, start="none").log_probabilities(PAIRS), by_transformers(tiny("gpt2"), PAIRS, start=())
@@ -504,7 +504,8 @@ def test_weights_that_are_lacking_are_not_made_up(tiny, tmp_path):
     folder = changed(tiny("llama-biased"), tmp_path / "headless")
     save_quietly(LlamaModel.from_pretrained(folder), folder)
     with pytest.raises(
-        BackendError, match=r"is no whole language model: it lacks 1 weights, such as lm_head\.weight"
+        BackendError,
+        match=r"is not a complete language model: 1 weights are missing, such as lm_head",
     ):
         model(folder).log_probabilities(PAIRS)
 
@@ -537,9 +538,7 @@ def test_an_encoder_is_no_language_model(tiny, tmp_path):
     save_quietly(encoder, folder)
     settings = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**settings, "is_decoder": False}))
-    with pytest.raises(
-        BackendError, match=r"also reads what follows a word, .* Name a causal language model"
-    ):
+    with pytest.raises(BackendError, match=r"also attends to later tokens, .* Name a causal language model"):
         model(folder).log_probabilities(PAIRS)
 
 
@@ -578,7 +577,7 @@ def test_a_model_whose_attention_cannot_be_chosen_reads_texts_one_by_one(tiny, m
 def test_a_folder_without_a_tokenizer_is_refused(tiny, tmp_path, capfd):
     folder = shutil.copytree(tiny("gpt2"), tmp_path / "model")
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(BackendError, match="holds no tokenizer that can be read"):
+    with pytest.raises(BackendError, match="has no tokenizer that can be read"):
         model(folder).log_probabilities(PAIRS)
     assert capfd.readouterr() == ("", "")
 
@@ -594,7 +593,7 @@ def test_damaged_files_of_an_older_tokenizer_are_refused(tiny, tmp_path):
     folder = shutil.copytree(tiny("gpt2"), tmp_path / "model")
     (folder / "tokenizer.json").unlink()
     (folder / "tokenizer_config.json").write_text("{")
-    with pytest.raises(BackendError, match=r"holds no tokenizer that can be read: ."):
+    with pytest.raises(BackendError, match=r"has no tokenizer that can be read: ."):
         model(folder).log_probabilities(PAIRS)
 
 
@@ -676,5 +675,5 @@ def test_a_llama_without_one_of_its_weights_is_an_error_for_people(tiny, tmp_pat
 def test_no_text_can_stop_at_nothing():
     from dialoscope.models.protocols import Generation
 
-    with pytest.raises(BackendError, match="an empty word to stop at would end every text"):
+    with pytest.raises(BackendError, match="stop must not contain an empty string"):
         Generation(stop=("\n", ""))

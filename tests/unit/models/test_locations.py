@@ -53,22 +53,22 @@ def test_an_asset_is_found_by_its_name(smollm2):
 
 def test_an_asset_that_is_no_model_is_not_even_fetched(tmp_path, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
-    with complaint(f"The asset 'wordnet' is no model, but of the kind: lexicon. {USABLE}"):
+    with complaint(f"The asset 'wordnet' is not a model; its kind is: lexicon. {USABLE}"):
         model_folder("wordnet")
-    with complaint(f"The asset 'wordnet' is no model, but of the kind: lexicon. {USABLE}"):
+    with complaint(f"The asset 'wordnet' is not a model; its kind is: lexicon. {USABLE}"):
         fingerprint("wordnet")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_without_a_configuration_is_no_model(tmp_path):
-    with complaint(f"'{tmp_path}' holds no model: {tmp_path} has no config.json."):
+    with complaint(f"'{tmp_path}' is not a model: {tmp_path} has no config.json."):
         model_folder(str(tmp_path))
 
 
 def test_weights_that_could_run_code_are_refused(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with complaint(
-        f"'{folder}' has no weights as safetensors, the only format read, since others can run code. "
+        f"'{folder}' has no weights in safetensors, the only supported format, since others can run code. "
         "Save it again with model.save_pretrained(folder, safe_serialization=True)."
     ):
         model_folder(str(folder))
@@ -209,7 +209,7 @@ def test_a_model_is_fetched_from_the_hub_once(hub, tmp_path, tiny):
 
 def test_weights_of_the_hub_that_could_run_code_are_refused(hub, tmp_path):
     assert ask("tiny/old", hub, tmp_path)[0] == (
-        "'tiny/old' has no weights as safetensors, the only format read, since others can run code. "
+        "'tiny/old' has no weights in safetensors, the only supported format, since others can run code. "
         "Save it again with model.save_pretrained(folder, safe_serialization=True)."
     )
 
@@ -234,14 +234,14 @@ def test_a_model_of_the_hub_has_the_fingerprint_of_its_content(in_this_process, 
 
 
 def test_a_model_that_the_hub_does_not_have_is_an_error_for_people(in_this_process, capfd):
-    said = "There is no model 'tiny/none' on this machine, and the hub did not give it: "
+    said = "There is no model 'tiny/none' on this machine, and the download failed: "
     with pytest.raises(BackendError, match=f"^{said}[^\n]+ Name a folder that holds it. {KNOWN}$"):
         model_folder("tiny/none")
 
 
 def test_a_hub_that_cannot_be_reached_is_an_error_for_people(in_this_process, monkeypatch, capfd):
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    said = "There is no model 'tiny/good' on this machine, and the hub did not give it: "
+    said = "There is no model 'tiny/good' on this machine, and the download failed: "
     with pytest.raises(BackendError, match=f"^{said}.*Connect"):
         model_folder("tiny/good")
 
@@ -249,7 +249,7 @@ def test_a_hub_that_cannot_be_reached_is_an_error_for_people(in_this_process, mo
 def test_offline_the_hub_is_not_asked(in_this_process, monkeypatch, capfd):
     monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
     with complaint(
-        "There is no model 'tiny/good' on this machine, and this is offline. "
+        "There is no model 'tiny/good' on this machine, and Dialoscope is offline. "
         f"Name a folder that holds it. {KNOWN}"
     ):
         model_folder("tiny/good")

@@ -96,7 +96,7 @@ def test_any_text_is_tagged_and_words_stand_where_they_say(text):
 
 def test_an_asset_of_another_kind_is_not_even_fetched(tmp_path, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
-    message = r"The asset 'smollm2' is no tagger, but of the kind: language model\. These can be used: spacy"
+    message = r"The asset 'smollm2' is not a tagger; its kind is: language model\. These can be used: spacy"
     with pytest.raises(BackendError, match=message):
         SpacyTagger("smollm2").tag(["a"])
     assert not list(tmp_path.iterdir())

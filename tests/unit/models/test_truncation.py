@@ -12,7 +12,7 @@ from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.heads import HeadClassifier
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Continuation, Pair
-from dialoscope.models.truncation import cut_by, latest, may_exceed
+from dialoscope.models.truncation import find_cuts, latest, may_exceed
 from tests.unit.models.test_heads import checkpoint
 from tests.unit.models.tiny import SENTENCES
 
@@ -75,7 +75,7 @@ def test_a_text_that_cannot_exceed_does_not(minilm, text):
 
 
 def test_a_model_that_does_not_say_loses_nothing():
-    cut = cut_by(FakeEncoder(), ["a", "b"])
+    cut = find_cuts(FakeEncoder(), ["a", "b"])
     assert (cut.limit, cut.beginning.any(), cut.end.any()) == (0, False, False)
     assert latest(FakeEncoder(), ["a b"]) == ["a b"]
 
@@ -107,12 +107,12 @@ def test_a_head_reads_the_newest_turn_of_a_long_context(minilm, tmp_path):
 
 
 def test_adem_reads_the_newest_turn_of_a_long_context(minilm, tmp_path):
-    from dialoscope.models.bilinear import sides_of
+    from dialoscope.models.bilinear import encode_replies
 
     rows = [
         ds.Example("1", "s", "I love dogs.", (" ".join(STORY), question), ("yes",)) for question in QUESTIONS
     ]
-    sides = sides_of(encoder(), rows, 4)
+    sides = encode_replies(encoder(), rows, 4)
     assert np.abs(sides.context[0] - sides.context[1]).max() > 1e-4
 
 

@@ -417,7 +417,7 @@ def test_a_place_that_is_not_there_is_an_error():
 
 def test_an_asset_of_another_kind_is_not_even_fetched(folder):
     message = (
-        r"The asset 'smollm2' is no set of word vectors, but of the kind: language model\. "
+        r"The asset 'smollm2' is not a set of word vectors; its kind is: language model\. "
         r"These can be used: .*glove-50d"
     )
     with pytest.raises(BackendError, match=message):

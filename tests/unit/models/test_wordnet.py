@@ -193,7 +193,7 @@ def test_the_fake_obeys_the_same_rules():
 
 def test_an_asset_of_another_kind_is_not_even_fetched(tmp_path, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path))
-    message = r"The asset 'smollm2' is no lexicon, but of the kind: language model\. These can be used: word"
+    message = r"The asset 'smollm2' is not a lexicon; its kind is: language model\. These can be used: word"
     with pytest.raises(BackendError, match=message):
         WordNet("smollm2").synsets("dog")
     assert not list(tmp_path.iterdir())

@@ -165,7 +165,7 @@ def test_a_seq2seq_model_that_is_not_whole_is_refused(seq2seq, tmp_path):
     weights = load_file(folder / "model.safetensors")
     weights.pop(next(name for name in weights if "encoder" in name and "fc1.weight" in name))
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BackendError, match="is no whole seq2seq model: it lacks 1 weights, such as model"):
+    with pytest.raises(BackendError, match="is not a complete seq2seq model: 1 weights are missing"):
         ds.system(str(folder)).reply([("Hi",)])
 
 

@@ -84,7 +84,7 @@ def test_a_corpus_that_is_none_is_refused(rows, tmp_path):
         ds.RetrievalSystem(f"{tmp_path}/none.jsonl").reply([("a",)])
     with pytest.raises(BackendError, match="nobody answers anything in it"):
         ds.RetrievalSystem(rows([{"response": "alone"}])).reply([("a",)])
-    with pytest.raises(BackendError, match="The asset 'smollm2' is no set of dialogues"):
+    with pytest.raises(BackendError, match="The asset 'smollm2' is not a set of dialogues"):
         ds.RetrievalSystem("smollm2").reply([("a",)])
 
 

@@ -312,8 +312,8 @@ def refused(folder):
 def test_adapters_that_mean_something_else_are_refused(llama, tmp_path, settings, told):
     folder = copied(llama, tmp_path / "a", **settings)
     assert refused(folder) == (
-        f"{folder} is an adapter of a kind that is not read here ({told}): plain LoRA is. Merge it with peft "
-        "(merge_and_unload) and save the whole model."
+        f"{folder} is an adapter of an unsupported kind ({told}); only plain LoRA is supported. "
+        "Merge it with peft (merge_and_unload) and save the whole model."
     )
 
 
@@ -346,7 +346,7 @@ def test_a_file_that_holds_no_settings_is_told(llama, tmp_path, written):
 @pytest.mark.parametrize("named", [None, "", 7, ["x"]])
 def test_an_adapter_must_name_its_model(llama, tmp_path, named):
     folder = copied(llama, tmp_path / "a", base_model_name_or_path=named)
-    assert refused(folder) == f"{folder / ADAPTER} does not name the model that it belongs to."
+    assert refused(folder) == f"{folder / ADAPTER} does not name the base model of the adapter."
 
 
 def test_a_model_below_that_is_not_there_is_told(llama, tmp_path):
@@ -356,15 +356,15 @@ def test_a_model_below_that_is_not_there_is_told(llama, tmp_path):
 
 def test_an_adapter_of_an_adapter_is_refused(llama, tmp_path):
     folder = copied(llama, tmp_path / "a", base_model_name_or_path=str(llama))
-    assert refused(folder) == f"{folder} was trained on top of {llama}, which is an adapter itself."
+    assert (
+        refused(folder) == f"The base model of the adapter {folder} is {llama}, which is an adapter itself."
+    )
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama-tied"])
 def test_an_adapter_of_another_model_does_not_fit(llama, tiny, tmp_path, name):
     folder = copied(llama, tmp_path / "a", base_model_name_or_path=str(tiny(name)))
-    message = (
-        rf"{folder} does not fit its model, which has no such weights as model\.layers\.0\.\w+\.\w+\.weight\."
-    )
+    message = rf"{folder} does not fit its base model, which has no matching weight model\.layers\.0\.\w+"
     with pytest.raises(BackendError, match=message):
         language_model(folder).log_probabilities([Continuation("", "tea")])
 
@@ -398,8 +398,8 @@ def test_a_vocabulary_that_is_also_the_head_is_not_changed(tiny, tmp_path, name,
     key = next(key for key in load_file(folder / WEIGHTS) if words in key)
     weights = key.removeprefix("base_model.model.")
     assert refused(folder) == (
-        f"{folder} changes {weights}, with which its model reads and writes; with peft what it writes with "
-        "stays. Save it as a whole model, with a head of its own."
+        f"{folder} changes {weights}, which the model shares between embedding and output; peft leaves the "
+        "output unchanged. Save it as a whole model with a separate head."
     )
 
 
@@ -415,19 +415,19 @@ def changed(llama, folder, change):
 def test_half_a_pair_is_refused(llama, tmp_path, half):
     names = sorted(load_file(llama / WEIGHTS))[:2]
     folder = changed(llama, tmp_path / "a", lambda weights, _: weights.pop(names[1 - half]))
-    assert refused(folder) == f"{folder / WEIGHTS} is not whole: {names[half]} stands alone."
+    assert refused(folder) == f"{folder / WEIGHTS} is incomplete: {names[half]} has no counterpart."
 
 
 @pytest.mark.parametrize("value", [torch.zeros(3, 5), torch.zeros(4), torch.zeros(4, 4, 4)])
 def test_matrices_that_have_no_product_are_refused(llama, tmp_path, value):
     folder = changed(llama, tmp_path / "a", lambda weights, names: weights.update({names[0]: value}))
-    assert refused(folder) == f"{folder / WEIGHTS} is not read here: its weights are no pairs of matrices."
+    assert refused(folder) == f"{folder / WEIGHTS} is not supported: its weights are not pairs of matrices."
 
 
 @pytest.mark.parametrize("name", ["q_proj.lora_magnitude_vector.weight", "lora_embedding_A", "x.lora_B.bias"])
 def test_parts_of_other_kinds_of_adapters_are_refused(llama, tmp_path, name):
     folder = changed(llama, tmp_path / "a", lambda weights, _: weights.update({name: torch.zeros(2)}))
-    assert refused(folder) == f"{folder / WEIGHTS} is not read here: {name} is no part of plain LoRA."
+    assert refused(folder) == f"{folder / WEIGHTS} is not supported: {name} is not part of plain LoRA."
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, None])
@@ -441,14 +441,14 @@ def test_damaged_weights_are_told(llama, tmp_path, content):
 def test_weights_that_can_run_code_are_not_read(llama, tmp_path):
     folder = shutil.copytree(llama, tmp_path / "a")
     (folder / WEIGHTS).rename(folder / "adapter_model.bin")
-    assert "has no weights as safetensors" in refused(folder)
+    assert "has no weights in safetensors" in refused(folder)
 
 
 def test_a_head_that_is_not_there_is_told(bert, tmp_path):
     folder = shutil.copytree(bert, tmp_path / "a")
     weights = {name: one for name, one in load_file(folder / WEIGHTS).items() if "classifier" not in name}
     save_file(weights, folder / WEIGHTS)
-    with pytest.raises(BackendError, match="This model is no classifier"):
+    with pytest.raises(BackendError, match="This model is not a classifier"):
         TransformerClassifier(str(folder), device="cpu").classify(PAIRS)
 
 

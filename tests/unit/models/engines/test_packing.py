@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialoscope.models.engines.packing import WORTH_SHARING, Pack, Piece, cut, packed
+from dialoscope.models.engines.packing import WORTH_SHARING, Pack, Piece, cut, make_packs
 
 TOKENS = st.integers(0, 2)  # few, so that prefixes often are equal or continue one another
 SCORED = st.lists(TOKENS, min_size=1, max_size=6).map(tuple)
@@ -39,7 +39,7 @@ def scored(pack: Pack):
 @given(many_pieces(), st.integers(1, 120))
 def test_every_token_is_scored_once_given_all_before_it(pieces, budget):
     found = {}
-    for pack in packed(pieces, budget):
+    for pack in make_packs(pieces, budget):
         for place, lines, targets in scored(pack):
             assert place not in found
             found[place] = targets
@@ -52,14 +52,14 @@ def test_every_token_is_scored_once_given_all_before_it(pieces, budget):
 @settings(deadline=None, max_examples=100)
 @given(many_pieces(), st.integers(1, 120))
 def test_a_token_stands_where_it_would_alone(pieces, budget):
-    for pack in packed(pieces, budget):
+    for pack in make_packs(pieces, budget):
         assert pack.positions.tolist() == [len(seen_by(pack, place)) - 1 for place in range(len(pack))]
 
 
 @settings(deadline=None, max_examples=100)
 @given(many_pieces(), st.integers(1, 120))
 def test_nodes_and_trees_are_the_whole_pack(pieces, budget):
-    for pack in packed(pieces, budget):
+    for pack in make_packs(pieces, budget):
         for spans in (pack.nodes, pack.trees):
             assert [span.begin for span in spans] == [0, *(span.end for span in spans[:-1])]
             assert spans[-1].end == len(pack) == len(pack.ids)
@@ -74,7 +74,7 @@ def test_nodes_and_trees_are_the_whole_pack(pieces, budget):
 @settings(deadline=None, max_examples=100)
 @given(many_pieces(), st.integers(1, 120))
 def test_a_pack_keeps_to_the_budget_unless_one_piece_alone_is_larger(pieces, budget):
-    for pack in packed(pieces, budget):
+    for pack in make_packs(pieces, budget):
         assert len(pack) <= budget or len(pack.pieces) == 1
 
 
@@ -89,20 +89,22 @@ def test_what_is_shared_is_laid_out_once(pieces):
         return max((len(other) for other in above if len(other) >= WORTH_SHARING), default=0)
 
     least = sum(len(prefix) - known(prefix) for prefix in prefixes)
-    assert sum(map(len, packed(pieces, 10**6))) == least + sum(len(piece.tokens) - 1 for piece in pieces)
+    assert sum(map(len, make_packs(pieces, 10**6))) == least + sum(len(piece.tokens) - 1 for piece in pieces)
 
 
 @settings(deadline=None, max_examples=50)
 @given(many_pieces(), st.integers(1, 60), st.randoms(use_true_random=False))
 def test_the_order_of_pieces_does_not_show(pieces, budget, chance):
     """Nor does a tree that must be cut carry what nothing hangs below."""
-    for pack in packed(pieces, budget):
+    for pack in make_packs(pieces, budget):
         told = set(pack.sources.tolist())
         for node in pack.nodes:
             assert any(place in told for place in range(len(pack)) if node.end - 1 in seen_by(pack, place))
     mixed = chance.sample(range(len(pieces)), len(pieces))
     found = sorted(
-        mixed[place] for pack in packed([pieces[place] for place in mixed], budget) for place in pack.pieces
+        mixed[place]
+        for pack in make_packs([pieces[place] for place in mixed], budget)
+        for place in pack.pieces
     )
     assert found == list(range(len(pieces)))
 
@@ -111,18 +113,18 @@ def test_replies_to_one_context_and_the_turns_of_one_dialogue_share_it():
     context = tuple(range(20))
     longer = (*context, *range(50, 60))
     pieces = [Piece(context, (1, 2, 3)), Piece(context, (4, 5)), Piece(longer, (6, 7))]
-    (pack,) = packed(pieces, 1000)
+    (pack,) = make_packs(pieces, 1000)
     assert len(pack) == 20 + 10 + 2 + 1 + 1
     assert len(pack.trees) == 1
 
 
 def test_unrelated_texts_with_a_short_beginning_in_common_are_apart():
-    (pack,) = packed([Piece((0, 1), (2,)), Piece((0, 1, 2), (3,))], 1000)
+    (pack,) = make_packs([Piece((0, 1), (2,)), Piece((0, 1, 2), (3,))], 1000)
     assert len(pack.trees) == 2
 
 
 def test_nothing_is_no_pack():
-    assert list(packed([], 100)) == []
+    assert list(make_packs([], 100)) == []
 
 
 LINE = st.integers(0, 80).map(lambda length: tuple(range(100, 100 + length)))

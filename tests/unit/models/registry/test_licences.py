@@ -122,13 +122,13 @@ def test_a_permissive_metric_stays_as_it_is(text):
 @pytest.mark.parametrize(
     ("text", "named", "instead"),
     [
-        ("coherence:lm=smollm2-dialog", ["smollm2-dialog"], "In place of it: smollm2."),
-        ("coherence:lm=smollm2-chat", ["smollm2-chat"], "In place of it: smollm2."),
+        ("coherence:lm=smollm2-dialog", ["smollm2-dialog"], "Alternative: smollm2."),
+        ("coherence:lm=smollm2-chat", ["smollm2-chat"], "Alternative: smollm2."),
         ("self-consistency", ["nli"], "dialoscope train nli PAIRS"),
         ("ruber-unreferenced", ["ruber-unreferenced"], "dialoscope train ruber DIALOGUES"),
         ("ruber", ["ruber-unreferenced"], "dialoscope train ruber DIALOGUES"),
         ("specificity", ["talk-words"], "corpus=FILE"),
-        ("average:vectors=word2vec-300d", ["word2vec-300d"], "In place of it: glove-50d."),
+        ("average:vectors=word2vec-300d", ["word2vec-300d"], "Alternative: glove-50d."),
         (
             "composite",
             ["ruber-unreferenced", "smollm2-chat", "smollm2-dialog", "nli", "talk-words", "composite"],
@@ -335,8 +335,8 @@ def data(tmp_path):
 
 LINE = (
     "Licence of talk-words: data MIT; no licence known for film scripts. Permissive alternative: texts of "
-    "your own to count words in: corpus=FILE. Shown once; DIALOSCOPE_LICENCE=permissive uses permissive "
-    "models alone, any hides this.\n"
+    "your own to count words in: corpus=FILE. Shown once; DIALOSCOPE_LICENCE=permissive uses only "
+    "permissive models, any hides this.\n"
 )
 
 

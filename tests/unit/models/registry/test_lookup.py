@@ -14,7 +14,7 @@ from dialoscope.models import registry as assets
 from dialoscope.models.registry import asset_table as catalogue
 from dialoscope.models.registry import folder
 from dialoscope.models.registry import lookup as store
-from dialoscope.models.registry.folder import damage, stamps
+from dialoscope.models.registry.folder import file_states, find_damage
 from dialoscope.models.registry.places import cache_folder, offline, ready_folder
 from tests.unit.models.registry import toys
 
@@ -74,7 +74,7 @@ def note(name):
     """As if every byte of what is in the cache had been looked at."""
     asset = assets.ASSETS[name]
     (cache_folder() / "checked").mkdir()
-    (cache_folder() / "checked" / name).write_text(repr(stamps(asset, cache_folder() / "assets" / name)))
+    (cache_folder() / "checked" / name).write_text(repr(file_states(asset, cache_folder() / "assets" / name)))
 
 
 def test_the_users_folder_goes_before_the_cache(monkeypatch, tmp_path):
@@ -126,8 +126,8 @@ def test_offline_what_is_damaged_is_called_damaged(monkeypatch, cached):
         assets.locate("toy")
     assert str(damaged.value).startswith(
         f"toy is damaged: the SHA-256 of weights.bin is {sha256(b'wrong').hexdigest()}, but should be "
-        f"{sha256(b'right').hexdigest()} ({cached}). Fetch it anew: dialoscope assets remove toy && "
-        "dialoscope assets fetch toy. DIALOSCOPE_OFFLINE forbids fetching. Unset it, or fetch it where "
+        f"{sha256(b'right').hexdigest()} ({cached}). Fetch it again: dialoscope assets remove toy && "
+        "dialoscope assets fetch toy. DIALOSCOPE_OFFLINE prevents fetching. Unset it, or fetch it where "
     )
     (cached / "asset.json").unlink()
     (cached / "weights.bin").write_bytes(b"right")
@@ -175,7 +175,7 @@ def test_a_users_folder_with_other_content_is_an_error(monkeypatch, tmp_path):
     [
         ("{", "asset.json cannot be read"),
         ("[]", "cannot be read"),
-        ('{"fingerprint": "1"}', "it is of another version"),
+        ('{"fingerprint": "1"}', "it is a different version"),
     ],
 )
 def test_a_manifest_of_something_else_is_not_believed(monkeypatch, tmp_path, manifest, told):
@@ -271,7 +271,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     (tmp_path / "weights.bin").mkdir()
     size = (tmp_path / "weights.bin").stat().st_size
     asset = toys.toy(files=(assets.File("weights.bin", size, "0" * 64),))
-    assert damage(asset, tmp_path, hashes=True) == "weights.bin cannot be read (Is a directory)"
+    assert find_damage(asset, tmp_path, hashes=True) == "weights.bin cannot be read (Is a directory)"
 
 
 def test_verify_looks_at_every_byte(monkeypatch, tmp_path):
@@ -284,15 +284,15 @@ def test_verify_looks_at_every_byte(monkeypatch, tmp_path):
     assert thorough.problem.endswith(
         "but should be bc95e2afac986b03cc9fd9dbb6271b434c8ff322460f8a7305dfd28c399cc181"
     )
-    sound, damaged = catalogue.verdict()
+    sound, damaged = catalogue.verify_assets()
     assert [line.split()[0] for line in sound] == SHIPPED
     assert damaged[0].endswith(
         "dialoscope assets remove movie-dialogues && dialoscope assets fetch movie-dialogues"
     )
     shutil.move(cached.parent, tmp_path / "lab")
-    assert not catalogue.verdict().damaged
+    assert not catalogue.verify_assets().damaged
     monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
-    (complaint,) = catalogue.verdict(["movie-dialogues"]).damaged
+    (complaint,) = catalogue.verify_assets(["movie-dialogues"]).damaged
     assert complaint.endswith(
         f"Copy it to {tmp_path / 'lab' / 'movie-dialogues'} again, or move that folder away."
     )
@@ -323,11 +323,11 @@ def test_what_the_package_carries_is_there_and_refused_where_it_is_damaged(monke
     with pytest.raises(AssetError, match="Install dialoscope again"):
         assets.fingerprint("nli")
     (found,) = assets.status(["nli"])
-    assert catalogue.what_to_do(found) == "Install dialoscope again."
+    assert catalogue.repair_advice(found) == "Install dialoscope again."
 
 
 def test_what_an_asset_was_trained_on_top_of_is_fetched_with_it(monkeypatch):
     asked = []
-    monkeypatch.setattr(store, "_fetched", lambda asset: asked.append(asset.name) or Path())
+    monkeypatch.setattr(store, "_fetch", lambda asset: asked.append(asset.name) or Path())
     assets.fetch(["nli"])
     assert asked == ["mpnet"]

@@ -73,7 +73,7 @@ def test_two_processes_fetch_once(site, process):
     said = [one.communicate(timeout=60) for one in (first, second)]
     folder = str(cache_folder() / "assets" / "toy")
     assert [out for out, _ in said] == [folder, folder]
-    assert said[1][1] == "Another process is at work on toy; waiting for it.\n"
+    assert said[1][1] == "Waiting for another process that is fetching or removing toy.\n"
     assert len(server.requests("/files/")) == 1
     assert holds(Path(folder), BIG)
 
@@ -97,10 +97,7 @@ def test_a_full_disk_is_told_and_the_download_is_kept(site, process):
     publish(site(), {"toy-1.0-py3-none-any.whl": BIG_WHEEL})
     _, said = process(2 << 20).communicate(timeout=60)
     assert "No space left in " in said
-    assert (
-        "for toy, which needs 13 MB. Make room (`dialoscope assets remove NAME`), or set DIALOSCOPE_CACHE"
-        in said
-    )
+    assert "for toy, which needs 13 MB. Free some space (`dialoscope assets remove NAME`), or set " in said
     assert 0 < arrived() <= 2 << 20
     assert holds(fetching.fetch(big_toy()), BIG)
 
@@ -145,7 +142,7 @@ def test_offline_nothing_is_asked(monkeypatch):
         assets.locate("minilm")
     assert str(told.value) == (
         "minilm (all-MiniLM-L6-v2: 6 layers, 384 dimensions) is not on this machine, and DIALOSCOPE_OFFLINE "
-        "forbids fetching. Unset it, or fetch it where there is a network (dialoscope assets fetch minilm), "
+        "prevents fetching. Unset it, or fetch it where there is a network (dialoscope assets fetch minilm), "
         "copy its folder from there (dialoscope assets path minilm), and set DIALOSCOPE_ASSETS to the folder "
         "that holds the copy."
     )

@@ -34,7 +34,7 @@ def test_everything_is_said(asset):
         assert not asset.base or asset.base in assets.ASSETS
         assert asset.size < 8e6
         assert (places.shipped_place(asset.name) / "card.md").is_file()
-        assert not folder.damage(asset, places.shipped_place(asset.name), hashes=True)
+        assert not folder.find_damage(asset, places.shipped_place(asset.name), hashes=True)
         return
     assert isinstance(asset.sources[-1], IndexFiles), "the package index is enough"
     assert asset.download_size > 0
