@@ -3,9 +3,9 @@
 A request is tried again while the server is busy or out of reach, and fails at once where the server refuses
 it. Errors show the server's message without the key, and nothing of what was sent.
 
-It is written with http.client. httpx2, httpx and urllib3 were tried in its place and are not used, since
-httpx2 gives a server's surplus bytes as the answer to the next question, and none has a deadline for a whole
-answer (docs/design/dependencies.md has the measurements).
+It is written with http.client. httpx2 and urllib3 were tried in its place: httpx2 takes surplus bytes of an
+answer for the answer to the next question, and neither has a deadline for a whole answer
+(docs/design/dependencies.md has the measurements).
 """
 
 import http.client

@@ -183,7 +183,7 @@ def test_a_file_where_a_folder_should_be_is_not_replaced_unless_asked(tmp_path):
 WRITER = """
 import sys, time
 from pathlib import Path
-from dialoscope.files import stage
+from dialoscope.core.files import stage
 with stage(Path(sys.argv[1])) as staging:
     staging.new.write_text("half")
     print(staging.path.name, flush=True)
