@@ -2,7 +2,8 @@
 
 Texts with the same prefix hang below one copy of it, and a prefix that continues another hangs below that
 one: the replies of several systems to one context, and the turns of one dialogue. A pack is a row of whole
-trees without padding; each token sees those before it in its own node and in the nodes above.
+trees without padding; each token sees those before it in its own node and in the nodes above. The collator of
+transformers (DataCollatorWithFlattening) packs texts too, but computes a shared prefix once for each of them.
 """
 
 from collections.abc import Iterator, Sequence

