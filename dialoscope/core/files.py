@@ -338,9 +338,10 @@ def _find_renameat2() -> Callable[..., int] | None:
 
 @contextmanager
 def lock(path: Path, waiting: str, *, temporary: bool = False) -> Iterator[None]:
-    """Hold the lock of a file; where another process holds it, say so once and wait.
+    """Hold the lock of a file; where another process holds it, print a message once and wait.
 
-    A temporary one is removed in the end, and is none where the file system has no locks.
+    A temporary lock is removed in the end, and is not taken where the file system has no locks. filelock was
+    tried in its place: it leaves its files behind, and creates the file of a lock that is only looked at.
     """
     file = _open_and_lock(path, waiting, temporary=temporary)
     try:
@@ -353,7 +354,7 @@ def lock(path: Path, waiting: str, *, temporary: bool = False) -> Iterator[None]
 
 
 def lock_beside(path: Path) -> Path:
-    """The file to be locked by those who write a path; as a leftover it is removed by the next write."""
+    """Return the lock file of those who write a path; the next write removes it if it is left over."""
     name = os.fsencode(path.name)
     return path.with_name(f"{_PREFIX}{hashlib.blake2b(name, digest_size=8).hexdigest()}.lock")
 
@@ -375,7 +376,7 @@ def _open_and_lock(path: Path, waiting: str, *, temporary: bool) -> IO[bytes]:
             raise
         if not temporary or _is_at(file, path):
             return file
-        file.close()  # whoever held it has removed it
+        file.close()  # the process that held it has removed it
 
 
 def _remove_free_lock(path: Path) -> None:
@@ -387,7 +388,7 @@ def _remove_free_lock(path: Path) -> None:
 
 
 def _open_lock(path: Path) -> IO[bytes] | None:
-    """A lock of somebody, without waiting, or following a link; None where there is none."""
+    """Open an existing lock file without following a link; None if there is none."""
     try:
         flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         return open(os.open(path, flags), "r+b", buffering=0)  # noqa: PTH123 - a descriptor is no path

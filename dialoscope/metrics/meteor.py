@@ -1,4 +1,7 @@
-"""METEOR 1.5 (Denkowski & Lavie, 2014, https://aclanthology.org/W14-3348) and NLTK's."""
+"""METEOR 1.5 (Denkowski & Lavie, 2014, https://aclanthology.org/W14-3348) and NLTK's.
+
+NLTK has an early METEOR only, which the tests compare with; METEOR 1.5 itself is a program in Java.
+"""
 
 import math
 from collections import defaultdict

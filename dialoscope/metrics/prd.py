@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.metrics.shared.base import Bounds, ratio
-from dialoscope.metrics.shared.clusters import clustered
+from dialoscope.metrics.shared.clusters import assign_clusters
 from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.points import SAMPLE, Points
 
@@ -150,7 +150,7 @@ class Prd(DistributionMetric):
         points = np.concatenate([people, generated])
         runs = np.stack(
             [
-                clustered(points, self.clusters, np.random.default_rng([self.seed, run]))
+                assign_clusters(points, self.clusters, np.random.default_rng([self.seed, run]))
                 for run in range(self.runs)
             ]
         )

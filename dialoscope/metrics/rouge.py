@@ -1,4 +1,7 @@
-"""ROUGE-N, -L and -W (Lin, 2004, https://aclanthology.org/W04-1013)."""
+"""ROUGE-N, -L and -W (Lin, 2004, https://aclanthology.org/W04-1013).
+
+rouge-score, which the tests compare with, has no ROUGE-W.
+"""
 
 import math
 from collections.abc import Hashable

@@ -1,7 +1,11 @@
-"""Requests to a server that speaks JSON: patient with one that is busy, brief about one that says no.
+"""A client for servers that speak JSON over HTTP: deadlines, retries, and connections that are kept open.
 
-Nothing of what is sent is ever shown, neither key nor text; of what the server says, its message alone,
-without the key should it repeat that.
+A request is tried again while the server is busy or out of reach, and fails at once where the server refuses
+it. Errors show the server's message without the key, and nothing of what was sent.
+
+It is written with http.client. httpx2 and urllib3 were tried in its place: httpx2 takes surplus bytes of an
+answer for the answer to the next question, and neither has a deadline for a whole answer
+(docs/design/dependencies.md has the measurements).
 """
 
 import http.client
@@ -34,29 +38,35 @@ from dialoscope.data.cells import describe_type
 _LARGEST_ANSWER = 2**26
 _LONGEST_MESSAGE = 300
 _LONGEST_PAUSE = 300.0
-_TOLD_PAUSE = 10.0
-"""Seconds beyond which whoever waits along is told."""
+_LONGEST_SILENT_PAUSE = 10.0
+"""Seconds; a longer pause prints a notice."""
 _COMMON_KEY = "OPENAI_API_KEY"
-_WORTH_ANOTHER_TRY = frozenset({408, 425, 429})
+_RETRIED_STATUSES = frozenset({408, 425, 429})
 
 Item = TypeVar("Item")
-Made = TypeVar("Made")
+Reply = TypeVar("Reply")
 
 
 class Refused(BackendError):
-    """The server understood the request and will not serve it, however often it is asked."""
+    """The server understood the request and refuses it; another try would not help."""
+
+
+class OutOfReach(BackendError):
+    """No connection to the server could be made, or the server ended it."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where requests go, and how patiently."""
+    """The address of a server, its key, and how long and how often it is tried."""
 
     url: str
     key_variable: str
+    """The environment variable that holds the key; empty for none."""
     timeout: float
+    """Seconds until a whole answer must be there."""
     retries: int
     pause: float
-    """Seconds before the second try; each further one waits twice as long."""
+    """Seconds before the second try; doubled before each further one."""
 
     def __post_init__(self) -> None:
         if re.match(r"[^/]*//[^/]*@|[^/]*@", self.url) or "?" in self.url or "#" in self.url:
@@ -68,21 +78,21 @@ class Server:
         is_plain = self.url.isascii() and self.url.isprintable() and " " not in self.url
         if not is_plain or parts.scheme not in ("http", "https") or not parts.hostname:
             raise BackendError(
-                f"'{_shown(self.url)}' is no address of a server, such as http://localhost:8000/v1."
+                f"'{_remove_password(self.url)}' is no address of a server, such as http://localhost:8000/v1."
             )
 
     @property
     def parts(self) -> SplitResult:
-        """Of the address."""
+        """The parts of the address."""
         return _split(self.url)
 
     def headers(self) -> dict[str, str]:
-        """With the key, where there is one."""
+        """Return the headers of a request, with the key where there is one."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         return {**headers, "Authorization": f"Bearer {key}"} if (key := self.key()) else headers
 
     def key(self) -> str:
-        """From the environment; empty where there is none."""
+        """Return the key from the environment; empty where there is none."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if not (key.isascii() and key.isprintable()):
             raise BackendError(f"{self.key_variable} holds characters that no key has.")
@@ -94,12 +104,12 @@ class Server:
         return key
 
     def redact(self, text: str) -> str:
-        """What the server says, for an error: without the header with the key, and without a long key."""
+        """Remove the header with the key, and a long key, from a text of the server."""
         key = self.key()
         return redact(text.replace(f"Bearer {key}", f"Bearer {BLANK}"), [key]) if key else text
 
     def _is_open(self) -> bool:
-        """Whether others on the way could read along."""
+        """Whether requests go unencrypted to another machine."""
         host = self.parts.hostname or ""
         return self.parts.scheme == "http" and not (host == "localhost" or _is_loopback(host))
 
@@ -109,13 +119,13 @@ def _split(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        why = "" if "@" in url else f": {printable(str(error))}"  # it may repeat a password
-        raise BackendError(f"'{_shown(url)}' is no address of a server{why}.") from None
+        reason = "" if "@" in url else f": {printable(str(error))}"  # it may repeat a password
+        raise BackendError(f"'{_remove_password(url)}' is no address of a server{reason}.") from None
     return parts
 
 
-def _shown(url: str) -> str:
-    """An address as it may be shown: without whatever may be a password, slashes in it included."""
+def _remove_password(url: str) -> str:
+    """Return an address without anything that may be a password, which may hold slashes."""
     return printable(re.sub(r"^([^/]*//)?.*@", r"\1", url, flags=re.DOTALL))
 
 
@@ -133,8 +143,8 @@ class _Answer(NamedTuple):
     body: bytes
 
 
-class _Again(Exception):
-    """Worth another try; the text says what went wrong, `after` how long the server wants to be left."""
+class _Retry(Exception):
+    """A failure that another try may mend; `after` is the number of seconds that the server asks for."""
 
     def __init__(self, problem: str, after: float = 0.0) -> None:
         super().__init__(problem)
@@ -142,7 +152,7 @@ class _Again(Exception):
 
 
 class Client:
-    """Sends requests from several threads, each over a connection of its own that is kept open."""
+    """Sends requests from several threads; each thread has a connection, which is kept open."""
 
     def __init__(self, server: Server, parallel: int) -> None:
         self._server, self._parallel = server, parallel
@@ -157,106 +167,117 @@ class Client:
         """Leave at once, also where another thread still waits for an answer."""
         self._stopped.set()
         for connection in self._connections:
-            _hang_up(connection.sock)  # closing alone would wait for whoever reads
+            _hang_up(connection.sock)  # closing alone would wait for the thread that reads
             connection.close()
 
-    def each(self, ask: Callable[[Item], Made], items: Sequence[Item]) -> Iterator[tuple[int, Made]]:
-        """What `ask` makes of each item, with its number, as they become ready; some are asked at once."""
+    def each(self, ask: Callable[[Item], Reply], items: Sequence[Item]) -> Iterator[tuple[int, Reply]]:
+        """Call `ask` for several items at once; yield their numbers and results as they complete."""
         with ThreadPoolExecutor(self._parallel, thread_name_prefix="dialoscope-http") as pool:
             numbers = {pool.submit(ask, item): number for number, item in enumerate(items)}
             try:
-                for done in as_completed(numbers):
-                    yield numbers[done], done.result()
+                for future in as_completed(numbers):
+                    yield numbers[future], future.result()
             finally:
                 self._stopped.set()
                 pool.shutdown(cancel_futures=True)
                 self._stopped.clear()
 
-    def post(self, path: str, content: Mapping[str, Any], *, is_trial: bool = False) -> dict[str, Any]:
-        """The answer of the server, an object; tried again while it is busy or out of reach.
+    def post(
+        self, path: str, content: Mapping[str, Any], *, retries: int | None = None, is_trial: bool = False
+    ) -> dict[str, Any]:
+        """Return the server's answer, a JSON object; try again while the server is busy or out of reach.
 
-        In a trial an internal error counts as a refusal: it is how some servers meet what they do not know.
+        `retries` replaces the number of the server's description. In a trial an internal error is a refusal,
+        since some servers answer so to a setting that they do not know.
         """
+        retries = self._server.retries if retries is None else retries
         body = json.dumps(content).encode()
         tries = 0
         while True:
             tries += 1
             try:
-                return self._once(path, body, is_trial)
-            except _Again as problem:
-                if tries > self._server.retries:
+                return self._try(path, body, is_trial)
+            except _Retry as problem:
+                if tries > retries:
                     times = "once" if tries == 1 else f"{tries} times"
-                    raise BackendError(f"{self._server.url}{path}: {problem} (tried {times})") from problem
+                    is_out_of_reach = isinstance(problem.__cause__, ConnectionError)
+                    raise (OutOfReach if is_out_of_reach else BackendError)(
+                        f"{self._server.url}{path}: {problem} (tried {times})"
+                    ) from problem
                 self._wait(self._server.pause * 2 ** (tries - 1), problem.after)
 
-    def _wait(self, pause: float, wanted: float) -> None:
-        """Not all at the same moment, and no longer once nobody wants the answer."""
-        pause = max(min(pause, _LONGEST_PAUSE / 2) * random.uniform(0.5, 1.5), min(wanted, _LONGEST_PAUSE))  # noqa: S311
-        if pause > _TOLD_PAUSE:
+    def _wait(self, pause: float, after: float) -> None:
+        """Wait about as long as `pause` and at least `after`; stop waiting once another request failed."""
+        pause = max(min(pause, _LONGEST_PAUSE / 2) * random.uniform(0.5, 1.5), min(after, _LONGEST_PAUSE))  # noqa: S311
+        if pause > _LONGEST_SILENT_PAUSE:
             notice(f"{self._server.url} is busy or out of reach; asking again in {pause:.0f} seconds.")
         if self._stopped.wait(pause):
             raise BackendError(f"{self._server.url}: given up, since another request failed.")
 
-    def _once(self, path: str, body: bytes, is_trial: bool) -> dict[str, Any]:
-        answer = self._sent(path, body)
+    def _try(self, path: str, body: bytes, is_trial: bool) -> dict[str, Any]:
+        """Send a request and interpret the status of its answer."""
+        answer = self._send(path, body)
         where = f"{self._server.url}{path}"
-        message = self._shown(_message(answer.body))
-        said = f"{answer.status} {self._shown(answer.reason)}{f': {message}' if message else ''}"
+        message = self._printable(_read_message(answer.body))
+        summary = f"{answer.status} {self._printable(answer.reason)}{f': {message}' if message else ''}"
         is_refused = answer.status == 501 or (is_trial and answer.status == 500)
-        if answer.status in _WORTH_ANOTHER_TRY or (answer.status >= 500 and not is_refused):
-            raise _Again(said, _seconds(answer.headers.get("Retry-After", "")))
+        if answer.status in _RETRIED_STATUSES or (answer.status >= 500 and not is_refused):
+            raise _Retry(summary, _parse_retry_after(answer.headers.get("Retry-After", "")))
         if 300 <= answer.status < 400:
-            target = self._shown(answer.headers.get("Location", "")) or "somewhere else"
+            target = self._printable(answer.headers.get("Location", "")) or "somewhere else"
             raise Refused(f"{where} redirects to {target}. Name that address, if you trust it.")
         if answer.status == 401 and not self._server.key():
             raise Refused(
-                f"{where}: {said}. Put a key for it into {self._server.key_variable or 'key_variable'}."
+                f"{where}: {summary}. Put a key for it into {self._server.key_variable or 'key_variable'}."
             )
         if answer.status != 200:
-            raise Refused(f"{where}: {said}")
-        return _object(where, answer.body)
+            raise Refused(f"{where}: {summary}")
+        return _parse_object(where, answer.body)
 
-    def _sent(self, path: str, body: bytes) -> _Answer:
-        """A connection that was open for long may have been closed; then a new one gets the same."""
-        is_used = getattr(self._local, "connection", None) is not None
+    def _send(self, path: str, body: bytes) -> _Answer:
+        """Send a request, once more over a new connection where the kept one turns out to be closed."""
+        is_kept = getattr(self._local, "connection", None) is not None
         try:
             return self._exchange(path, body)
         except (OSError, UnicodeError, http.client.HTTPException) as error:
-            self._drop()
-            if is_used and not isinstance(error, TimeoutError):
-                return self._sent(path, body)
+            self._drop_connection()
+            if is_kept and not isinstance(error, TimeoutError):
+                return self._send(path, body)
             if isinstance(error, ssl.SSLCertVerificationError):
                 message = f"{self._server.url}: its certificate is not to be trusted: {error.verify_message}"
                 raise BackendError(message) from error
-            raise _Again(self._reason(error)) from error
+            if isinstance(error, TimeoutError):
+                raise _Retry(f"no answer within {self._server.timeout:g} seconds") from error
+            reason = self._printable(str(error)) or type(error).__name__
+            raise _Retry(f"cannot be reached: {reason}") from error
 
     def _exchange(self, path: str, body: bytes) -> _Answer:
         connection = self._connection()
         target = f"{self._server.parts.path.rstrip('/')}{path}"
         if getattr(self._local, "is_by_proxy", False):
             target = f"http://{self._server.parts.netloc}{target}"
-        with self._in_time(connection):
+        with self._deadline(connection):
             connection.request("POST", target, body, self._headers)
             with connection.getresponse() as response:
                 content = response.read(_LARGEST_ANSWER + 1)
         if len(content) > _LARGEST_ANSWER:
-            self._drop()
+            self._drop_connection()
             raise Refused(f"{self._server.url}{path}: its answer is larger than {_LARGEST_ANSWER:,} bytes.")
-        if response.length:  # what was promised and never came
+        if response.length:  # the part of the announced length that never came
             raise http.client.IncompleteRead(content, response.length)
         if response.will_close:
-            self._drop()
+            self._drop_connection()
         return _Answer(response.status, response.reason, response.headers, content)
 
     @contextmanager
-    def _in_time(self, connection: http.client.HTTPConnection) -> Iterator[None]:
-        """Cut off when time is up, also where the answer comes byte by byte, each of them in time."""
+    def _deadline(self, connection: http.client.HTTPConnection) -> Iterator[None]:
+        """Raise a TimeoutError when time is up, also where each byte of a slow answer comes in time."""
         if connection.sock is None:
             connection.connect()
-        late, line = Event(), connection.sock  # which the connection forgets where the answer is its last
+        is_late, line = Event(), connection.sock  # the connection forgets it where the answer is its last
 
         def cut() -> None:
-            late.set()
+            is_late.set()
             _hang_up(line)
 
         timer = Timer(self._server.timeout, cut)
@@ -265,58 +286,54 @@ class Client:
         try:
             yield
         except (OSError, http.client.HTTPException):
-            if not late.is_set():
+            if not is_late.is_set():
                 raise
         finally:
             timer.cancel()
-        if late.is_set():
+        if is_late.is_set():
             raise TimeoutError
 
     def _connection(self) -> http.client.HTTPConnection:
-        found: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if found is not None and _has_unread(found.sock):
-            found.close()  # what comes before it is asked answers nothing; it connects anew by itself
-        if found is None:
-            found = self._local.connection = self._connected()
-            self._connections.append(found)
-        return found
+        """Return the connection of this thread, without bytes that came before a question was asked."""
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is not None and _has_unread(connection.sock):
+            connection.close()  # the next request connects again
+        if connection is None:
+            connection = self._local.connection = self._create_connection()
+            self._connections.append(connection)
+        return connection
 
-    def _drop(self) -> None:
+    def _drop_connection(self) -> None:
         connection, self._local.connection = self._local.connection, None
         connection.close()
 
-    def _connected(self) -> http.client.HTTPConnection:
-        """To the server, or to the proxy that the environment names for it."""
+    def _create_connection(self) -> http.client.HTTPConnection:
+        """Return a connection to the server, or to the proxy that the environment names for it."""
         parts, timeout = self._server.parts, self._server.timeout
         host = parts.hostname or ""
         proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
-        by = _split(proxy if "//" in proxy else f"//{proxy}") if proxy else parts
+        peer = _split(proxy if "//" in proxy else f"//{proxy}") if proxy else parts
         self._local.is_by_proxy = bool(proxy) and parts.scheme == "http"
         connection: http.client.HTTPConnection
         if parts.scheme == "http":
-            connection = http.client.HTTPConnection(by.hostname or "", by.port, timeout=timeout)
+            connection = http.client.HTTPConnection(peer.hostname or "", peer.port, timeout=timeout)
         else:
-            trusted = ssl.create_default_context()
+            context = ssl.create_default_context()
             connection = http.client.HTTPSConnection(
-                by.hostname or "", by.port, timeout=timeout, context=trusted
+                peer.hostname or "", peer.port, timeout=timeout, context=context
             )
         connection.response_class = _Response
         if proxy and parts.scheme == "https":
             connection.set_tunnel(host, parts.port or 443)
         return connection
 
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, TimeoutError):
-            return f"no answer within {self._server.timeout:g} seconds"
-        return f"cannot be reached: {self._shown(str(error)) or type(error).__name__}"
-
-    def _shown(self, text: str) -> str:
-        """What the server says, on one line, safe to show, and not too much of it."""
+    def _printable(self, text: str) -> str:
+        """Return a text of the server on one line, shortened, without the key and control characters."""
         return printable(" ".join(self._server.redact(text).split())[:_LONGEST_MESSAGE])
 
 
 class _Response(http.client.HTTPResponse):
-    """An answer; a chunk of negative size, which would be read without end, is none."""
+    """A response that refuses a chunk of negative size, which http.client would read without end."""
 
     def _read_next_chunk_size(self) -> int:
         size: int = super()._read_next_chunk_size()  # type: ignore[misc]
@@ -325,15 +342,15 @@ class _Response(http.client.HTTPResponse):
         return size
 
 
-def by_index(choices: Sequence[Mapping[str, Any]], asked: int) -> list[Mapping[str, Any]]:
-    """The choices in the order of their indices; where one was asked for, its index may be missing."""
-    if len(choices) > asked:
-        raise BackendError(f"its answer holds {len(choices):,} choices, more than the {asked} asked for.")
+def sort_choices(choices: Sequence[Mapping[str, Any]], requested: int) -> list[Mapping[str, Any]]:
+    """Return the choices in the order of their indices; a single one need not have an index."""
+    if len(choices) > requested:
+        raise BackendError(f"its answer holds {len(choices):,} choices, more than the {requested} asked for.")
     indices = [choice.get("index") for choice in choices]
-    if asked == 1 and indices == [None]:
+    if requested == 1 and indices == [None]:
         return list(choices)
     for index in indices:
-        if type(index) is not int or not 0 <= index < asked:
+        if type(index) is not int or not 0 <= index < requested:
             shown = (
                 f"{index}"[:20]
                 if type(index) is int
@@ -341,7 +358,7 @@ def by_index(choices: Sequence[Mapping[str, Any]], asked: int) -> list[Mapping[s
                 if index is None
                 else describe_type(index)
             )
-            due = "0" if asked == 1 else f"one of 0 to {asked - 1}"
+            due = "0" if requested == 1 else f"one of 0 to {requested - 1}"
             raise BackendError(f"its answer holds a choice whose index is {shown} where {due} is due.")
     if len(set(indices)) < len(indices):
         raise BackendError("its answer holds several choices with the same index.")
@@ -349,7 +366,7 @@ def by_index(choices: Sequence[Mapping[str, Any]], asked: int) -> list[Mapping[s
 
 
 def _has_unread(line: socket.socket | None) -> bool:
-    """Whether something came in, or the other side hung up, when nothing was awaited."""
+    """Whether the server sent something, or hung up, while no answer was awaited."""
     if line is None or line.fileno() < 0:
         return False
     with selectors.DefaultSelector() as selector:
@@ -360,27 +377,29 @@ def _has_unread(line: socket.socket | None) -> bool:
 def _hang_up(line: socket.socket | None) -> None:
     if line is not None:
         with suppress(OSError):  # closed already
-            socket.socket.shutdown(line, socket.SHUT_RDWR)  # not that of TLS, which is not for two threads
+            socket.socket.shutdown(line, socket.SHUT_RDWR)  # not that of TLS, which two threads must not call
 
 
-def _message(body: bytes) -> str:
-    """Of the usual shapes of an error; anything else may repeat the request, so it is not shown."""
+def _read_message(body: bytes) -> str:
+    """Return the message of an error in the usual forms; other forms may repeat the request, so give none."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
         text = body[: 4 * _LONGEST_MESSAGE].decode("utf-8", "replace")
         return "" if "<" in text else text
     for name in ("error", "message", "detail"):
-        found = content.get(name) if isinstance(content, dict) else None
-        found = found.get("message") if isinstance(found, dict) else found
-        if isinstance(found, list):  # where a field is wrong, some servers list each
-            found = "; ".join(str(one["msg"]) for one in found if isinstance(one, dict) and "msg" in one)
-        if isinstance(found, str) and found:
-            return found
+        message = content.get(name) if isinstance(content, dict) else None
+        message = message.get("message") if isinstance(message, dict) else message
+        if isinstance(message, list):  # some servers list each wrong field
+            message = "; ".join(
+                str(item["msg"]) for item in message if isinstance(item, dict) and "msg" in item
+            )
+        if isinstance(message, str) and message:
+            return message
     return ""
 
 
-def _object(where: str, body: bytes) -> dict[str, Any]:
+def _parse_object(where: str, body: bytes) -> dict[str, Any]:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -390,13 +409,13 @@ def _object(where: str, body: bytes) -> dict[str, Any]:
     return content
 
 
-def _seconds(text: str) -> float:
-    """What Retry-After says: seconds, or a time."""
+def _parse_retry_after(text: str) -> float:
+    """Return the seconds that a Retry-After header asks for, as a number or as a date."""
     if text.strip().isdecimal():
         return float(text)
     try:
-        when = parsedate_to_datetime(text)
+        date = parsedate_to_datetime(text)
     except (ValueError, OverflowError):  # a year of twenty digits, or a time zone
         return 0.0
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, when.timestamp() - datetime.now(UTC).timestamp())
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, date.timestamp() - datetime.now(UTC).timestamp())

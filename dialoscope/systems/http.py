@@ -1,19 +1,19 @@
-"""A model behind a server as a system: chat completions, as OpenAI, vLLM, llama.cpp and others have them."""
+"""A system that asks a model on a server, by chat completions as OpenAI, vLLM and llama.cpp offer them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import without_surrogates
-from dialoscope.models.http_client import Client, Server, by_index
+from dialoscope.models.http_client import Client, OutOfReach, Server, sort_choices
 from dialoscope.systems.checked_text import as_reply, shortened
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _PATH = "/chat/completions"
 _PATIENCE = 2
-"""Questions in a row that a server may be out of reach for; further ones are tried just once each."""
+"""The number of questions in a row that may find the server out of reach; further ones are tried once."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +26,23 @@ class HttpSystem(System):
     url: str
     """Up to the version, such as http://localhost:8000/v1."""
     model: str
-    """As the server calls it."""
+    """The server's name for the model."""
     instructions: str = ""
-    """What the model is told before the dialogue, as a message of the role `system`; nothing if empty."""
+    """A message of the role `system` before the dialogue; none if empty."""
     max_tokens: int | None = None
-    """The most tokens of a reply; unset, as the server has it."""
+    """The maximum number of tokens of a reply; None for the server's default."""
     temperature: float | None = None
-    """How much chance there is; unset, as the server has it."""
+    """The temperature of sampling; None for the server's default."""
     top_p: float | None = None
-    """Sample among the likeliest tokens with this probability together; unset, as the server has it."""
+    """The total probability of the likeliest tokens that are sampled from; None for the server's default."""
     send_seed: bool = True
     """Whether the seed is sent; some servers refuse it."""
     key_variable: str = field(default="OPENAI_API_KEY", compare=False)
     """The environment variable that holds the key; where it is not set, none is sent."""
     timeout: float = field(default=60.0, compare=False)
-    """Seconds to wait for an answer."""
+    """Seconds until a whole answer must be there."""
     retries: int = field(default=5, compare=False)
-    """How often a question is asked again when the server is busy or out of reach."""
+    """The number of further tries when the server is busy or out of reach."""
     pause: float = field(default=0.5, compare=False)
     """Seconds before the second try; each further one waits twice as long, or as long as the server says."""
 
@@ -59,23 +59,22 @@ class HttpSystem(System):
 
     @property
     def label(self) -> str:
-        """The model's name."""
+        """The name of the model."""
         return self.model
 
     @contextmanager
     def opened(self) -> Iterator["_Chat"]:
-        """A connection of its own."""
-        server = self.server
-        with Client(server, 1) as patient, Client(replace(server, retries=0), 1) as brisk:
-            yield _Chat(self, patient, brisk)
+        """Open a connection for one thread."""
+        with Client(self.server, 1) as client:
+            yield _Chat(self, client)
 
     @property
     def server(self) -> Server:
-        """Where it is asked, and how patiently."""
+        """The server's address, key and retries."""
         return Server(self.url, self.key_variable, self.timeout, self.retries, self.pause)
 
     def request(self, question: Question) -> dict[str, Any]:
-        """What the server is sent."""
+        """Return the request that is sent for a question."""
         settings = {
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
@@ -86,45 +85,41 @@ class HttpSystem(System):
         return {"model": self.model, "messages": self._messages(question.context), **sent}
 
     def _messages(self, context: Sequence[str]) -> list[dict[str, str]]:
-        told = [{"role": "system", "content": self.instructions}] if self.instructions else []
-        return told + [
+        instructions = [{"role": "system", "content": self.instructions}] if self.instructions else []
+        return instructions + [
             {
-                "role": "assistant" if (len(context) - place) % 2 == 0 else "user",
+                "role": "assistant" if (len(context) - number) % 2 == 0 else "user",
                 "content": without_surrogates(turn),
             }
-            for place, turn in enumerate(context)
+            for number, turn in enumerate(context)
         ]
 
 
 class _Chat:
-    """The server at work for one thread."""
+    """The connection of one thread to the server."""
 
-    def __init__(self, system: HttpSystem, patient: Client, brisk: Client) -> None:
-        self._system, self._patient, self._brisk = system, patient, brisk
+    def __init__(self, system: HttpSystem, client: Client) -> None:
+        self._system, self._client = system, client
         self._out_of_reach = 0
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """One request for each."""
+        """Send one request for each question."""
         return map(self._answer, questions)
 
     def _answer(self, question: Question) -> str | NoAnswer:
-        client = self._patient if self._out_of_reach < _PATIENCE else self._brisk
+        retries = 0 if self._out_of_reach >= _PATIENCE else None
         try:
-            answer = _content(client.post(_PATH, self._system.request(question)), self._system.server)
+            answer = self._client.post(_PATH, self._system.request(question), retries=retries)
+            reply = _read_reply(answer, self._system.server)
         except BackendError as error:
-            self._out_of_reach = self._out_of_reach + 1 if _is_out_of_reach(error) else 0
+            self._out_of_reach = self._out_of_reach + 1 if isinstance(error, OutOfReach) else 0
             return NoAnswer(shortened(str(error)))
         self._out_of_reach = 0
-        return answer
+        return reply
 
 
-def _is_out_of_reach(error: BackendError) -> bool:
-    """Whether nobody even took the call."""
-    return error.__cause__ is not None and isinstance(error.__cause__.__cause__, ConnectionError)
-
-
-def _content(answer: Mapping[str, Any], server: Server) -> str | NoAnswer:
-    """The text of the only choice, which is data and stays as it is; errors do not repeat the key."""
+def _read_reply(answer: Mapping[str, Any], server: Server) -> str | NoAnswer:
+    """Return the text of the only choice unchanged; errors do not repeat the key."""
     choices = answer.get("choices")
     messages = [
         choice.get("message") if isinstance(choice, dict) else None
@@ -133,11 +128,12 @@ def _content(answer: Mapping[str, Any], server: Server) -> str | NoAnswer:
     if not messages or not all(isinstance(message, dict) and "content" in message for message in messages):
         return NoAnswer("the server's answer holds no message; is this a server for chat completions?")
     try:
-        (choice,) = by_index(choices, 1)  # type: ignore[arg-type]
+        (choice,) = sort_choices(choices, 1)  # type: ignore[arg-type]
     except BackendError as error:
         raise BackendError(f"{server.url}: {error}") from None
     if choice["message"]["content"] is None:
         reasons = (choice["message"].get("refusal"), choice.get("finish_reason"))
-        why = next((reason for reason in reasons if reason and isinstance(reason, str)), "")
-        return NoAnswer(f"the model said nothing{f': {shortened(server.redact(why), 100)}' if why else ''}")
+        reason = next((text for text in reasons if text and isinstance(text, str)), "")
+        shown = f": {shortened(server.redact(reason), 100)}" if reason else ""
+        return NoAnswer(f"the model said nothing{shown}")
     return as_reply(choice["message"]["content"])

@@ -1,6 +1,6 @@
 """Porter's stemmer (1980, https://tartarus.org/martin/PorterStemmer) with the changes that NLTK made to it.
 
-It returns the stems of NLTK's default mode in a quarter of the time.
+NLTK's own was tried: it gives the same stems (its default mode) and takes four times as long.
 """
 
 from functools import lru_cache

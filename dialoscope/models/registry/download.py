@@ -1,4 +1,8 @@
-"""Bring files over the network: whole or not at all, going on where it stopped, and checked by hash."""
+"""Download files: whole or not at all, continued where a connection ended, and checked by hash.
+
+It is written with urllib.request, which knows the `file:` addresses of pip's settings as httpx2 does not. Its
+loop counts failures without progress, which tenacity and stamina cannot (docs/design/dependencies.md).
+"""
 
 import base64
 import hashlib
@@ -20,27 +24,27 @@ from dialoscope.models.registry.asset import File
 Progress = Callable[[int], None]
 
 _CHUNK = 1 << 18
-_PAUSE = 0.5  # seconds before the second try; doubled before each further one
+_FIRST_PAUSE = 0.5  # seconds before the second try; doubled before each further one
 _LONGEST_PAUSE = 10.0
-_WORTH_ANOTHER_TRY = (408, 425, 429, 500, 502, 503, 504)
-_FAULTS = (OSError, http.client.HTTPException, ValueError)  # the last: an address that cannot be read
-_LASTING = (
+_RETRIED_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+_ERRORS = (OSError, http.client.HTTPException, ValueError)  # the last: an address that cannot be parsed
+_PERMANENT_ERRORS = (
     *(str, ValueError, ssl.SSLCertVerificationError, socket.gaierror),
     *(FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError),
 )
-_PAGE = 64 << 20  # no index page is longer than so many bytes
+_LARGEST_PAGE = 64 << 20
 
 
 class Unavailable(Exception):
-    """A place that cannot give what is wanted of it; another may."""
+    """A source that cannot provide a file; another may."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """How servers are reached."""
+    """The settings of connections to servers."""
 
     timeout: float = 30
-    """Seconds without a sign of life."""
+    """Seconds without a byte."""
     retries: int = 4
     certificates: str = ""
     """A file of certificates to trust in place of the system's."""
@@ -48,8 +52,8 @@ class Network:
     """A proxy in place of the one that the environment names."""
 
     def open(self, url: str, headers: dict[str, str]) -> Any:  # noqa: ANN401 - urllib's responses share no type
-        """Ask for a URL; user and password in it go to that server alone."""
-        plain, authorization = _without_password(url)
+        """Request a URL; user and password in it go to that server alone."""
+        plain, authorization = _split_password(url)
         request = urllib.request.Request(plain, headers={"User-Agent": "dialoscope", **headers})  # noqa: S310
         if authorization:
             request.add_unredirected_header("Authorization", authorization)
@@ -87,106 +91,109 @@ class Network:
 
 
 class Page(NamedTuple):
-    """What a server answered."""
+    """A page of a server."""
 
     content: bytes
     media_type: str
     address: str
-    """Where it came from in the end."""
+    """The address after redirects."""
 
 
-def page(url: str, network: Network, accept: str = "*/*") -> Page:
-    """A short document, whole."""
+def fetch_page(url: str, network: Network, accept: str = "*/*") -> Page:
+    """Return a whole page."""
     failures = 0
     while True:
         try:
             with network.open(url, {"Accept": accept}) as response:
-                return Page(response.read(_PAGE), response.headers.get_content_type(), response.url)
-        except _FAULTS as error:
+                return Page(response.read(_LARGEST_PAGE), response.headers.get_content_type(), response.url)
+        except _ERRORS as error:
             failures += 1
-            if not _passing(error) or failures > network.retries:
+            if not _is_temporary(error) or failures > network.retries:
                 raise Unavailable(f"{shown(url)}: {_reason(error)}") from None
-            _rest(failures)
+            _pause(failures)
 
 
 def download(url: str, file: File, part: Path, network: Network, progress: Progress) -> None:
     """Complete a file that may be there in part; wrong content is removed."""
-    resumed = part.exists()
-    found = _completed(url, file, part, network, progress)
-    if found != file.sha256 and resumed:  # what was there may be to blame: once more from the start
+    is_resumed = part.exists()
+    sha256 = _complete(url, file, part, network, progress)
+    if sha256 != file.sha256 and is_resumed:  # the part that was there may be wrong: once more from the start
         _discard(part, progress)
-        found = _completed(url, file, part, network, progress)
-    if found != file.sha256:
+        sha256 = _complete(url, file, part, network, progress)
+    if sha256 != file.sha256:
         _discard(part, progress)
         raise Unavailable(
             f"{shown(url)} gave wrong content for {file.path}, which was removed: "
-            f"its SHA-256 is {found}, but should be {file.sha256}"
+            f"its SHA-256 is {sha256}, but should be {file.sha256}"
         )
 
 
 def _discard(part: Path, progress: Progress) -> None:
-    """Remove a file, and take off what was counted of it."""
+    """Remove a file, and subtract its size from the progress."""
     progress(-part.stat().st_size)
     part.unlink()
 
 
 def shown(url: str) -> str:
-    """A URL as it may be shown: without a password."""
+    """Return a URL without user and password."""
     return re.sub(r"//[^/]*@", "//", url)
 
 
-def _completed(url: str, file: File, part: Path, network: Network, progress: Progress) -> str:
-    """The hash of the file, once all of it is there."""
+def _complete(url: str, file: File, part: Path, network: Network, progress: Progress) -> str:
+    """Download the rest of a file, and return the hash of all of it."""
     with part.open("ab+") as stream:
         arrival = _Arrival(stream, progress)
         try:
-            _complete(url, file, arrival, network)
+            _transfer_rest(url, file, arrival, network)
         except Unavailable:
             progress(-arrival.size)
             raise
         return arrival.digest.hexdigest()
 
 
-def _complete(url: str, file: File, arrival: "_Arrival", network: Network) -> None:
+def _transfer_rest(url: str, file: File, arrival: "_Arrival", network: Network) -> None:
+    """Connect again and again until all is there; give up after too many failures without progress."""
     failures, most = 0, arrival.size
     while arrival.size < file.size:
-        reason = _transferred(url, file, arrival, network)
-        # To come as far again is no progress: a server that always starts over would never be given up.
+        reason = _transfer(url, file, arrival, network)
+        # The same size again is no progress, or a server that always starts over would be tried for ever.
         failures = 0 if arrival.size > most else failures + 1
         most = max(most, arrival.size)
         if failures > network.retries:
             raise Unavailable(f"{shown(url)}: {reason}")
         if arrival.size < file.size:
-            _rest(failures)
+            _pause(failures)
 
 
-def _transferred(url: str, file: File, arrival: "_Arrival", network: Network) -> str:
-    """Bring as much as comes; why it ended."""
+def _transfer(url: str, file: File, arrival: "_Arrival", network: Network) -> str:
+    """Receive all that one connection gives, and return the reason why it ended."""
     headers = {"Range": f"bytes={arrival.size}-"} if arrival.size else {}
     try:
         with network.open(url, {**headers, "Accept-Encoding": "identity"}) as response:
-            if arrival.size and not _goes_on_at(response, arrival.size):
+            if arrival.size and not _continues_at(response, arrival.size):
                 arrival.restart()
             while arrival.size <= file.size and (chunk := response.read(_CHUNK)):
                 arrival.add(chunk)
-    except _FAULTS as error:
-        if arrival.full:
-            raise arrival.full from None
-        if getattr(error, "code", None) == 416:  # what is there is not the beginning of what the server has
+    except _ERRORS as error:
+        if arrival.disk_error:
+            raise arrival.disk_error from None
+        if (
+            getattr(error, "code", None) == 416
+        ):  # the part that is there is not the beginning of the server's file
             arrival.restart()
-        elif not _passing(error):
+        elif not _is_temporary(error):
             raise Unavailable(f"{shown(url)}: {_reason(error)}") from None
         return _reason(error)
     return f"the connection ended after {arrival.size:,} of {file.size:,} bytes"
 
 
 class _Arrival:
-    """A file on its way, and the hash of what is there."""
+    """A file that is being received, and the hash of its received part."""
 
     def __init__(self, stream: IO[bytes], progress: Progress) -> None:
         self.stream = stream
         self.progress = progress
-        self.full: OSError | None = None
+        self.disk_error: OSError | None = None
         self.size = 0
         self.digest = hashlib.sha256()
         stream.seek(0)
@@ -198,7 +205,7 @@ class _Arrival:
             self.stream.write(chunk)
             self.stream.flush()
         except OSError as error:
-            self.full = error  # not the server's fault: no other will do better
+            self.disk_error = error  # another server would not help
             raise
         self._count(chunk)
 
@@ -214,21 +221,21 @@ class _Arrival:
         self.progress(len(chunk))
 
 
-def _goes_on_at(response: Any, size: int) -> bool:  # noqa: ANN401
+def _continues_at(response: Any, size: int) -> bool:  # noqa: ANN401
     stated = str(response.headers.get("Content-Range", ""))
     return bool(response.status == 206 and stated.startswith(f"bytes {size}-"))
 
 
-def _rest(failures: int) -> None:
+def _pause(failures: int) -> None:
     if failures:
-        time.sleep(min(_PAUSE * 2 ** (failures - 1), _LONGEST_PAUSE))
+        time.sleep(min(_FIRST_PAUSE * 2 ** (failures - 1), _LONGEST_PAUSE))
 
 
-def _passing(error: Exception) -> bool:
-    """Whether a fault may go away by itself."""
+def _is_temporary(error: Exception) -> bool:
+    """Whether another try may succeed."""
     if isinstance(error, urllib.error.HTTPError):
-        return error.code in _WORTH_ANOTHER_TRY
-    return not isinstance(getattr(error, "reason", error), _LASTING)
+        return error.code in _RETRIED_STATUSES
+    return not isinstance(getattr(error, "reason", error), _PERMANENT_ERRORS)
 
 
 def _reason(error: Exception) -> str:
@@ -238,11 +245,11 @@ def _reason(error: Exception) -> str:
     return str(getattr(reason, "strerror", None) or reason) or type(reason).__name__
 
 
-def _without_password(url: str) -> tuple[str, str]:
-    """The URL without user and password, and the header that says them."""
+def _split_password(url: str) -> tuple[str, str]:
+    """Return the URL without user and password, and the header that holds them."""
     parts = urllib.parse.urlsplit(url)
-    said, at, host = parts.netloc.rpartition("@")
+    credentials, at, host = parts.netloc.rpartition("@")
     if not at:
         return url, ""
-    secret = base64.b64encode(urllib.parse.unquote(said).encode()).decode()
+    secret = base64.b64encode(urllib.parse.unquote(credentials).encode()).decode()
     return parts._replace(netloc=host).geturl(), f"Basic {secret}"

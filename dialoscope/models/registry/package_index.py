@@ -1,7 +1,7 @@
-"""Find a file on the package index, as pip is set up to look for it.
+"""Find a file on the package index, with pip's settings.
 
-The file is looked up by its exact name and downloaded as it is. Nothing is resolved, installed or built, so
-no code of a package runs. Indexes speak the simple API (https://packaging.python.org/specifications/
+The file is looked up by its exact name and downloaded unchanged. Nothing is resolved, installed or built, so
+that no code of a package runs. Indexes speak the simple API (https://packaging.python.org/specifications/
 simple-repository-api/), as JSON or HTML.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialoscope.models.registry.asset import IndexFile
-from dialoscope.models.registry.download import Network, Page, Unavailable, page, shown
+from dialoscope.models.registry.download import Network, Page, Unavailable, fetch_page, shown
 
 _PUBLIC = "https://pypi.org/simple"
 _JSON = "application/vnd.pypi.simple.v1+json"
@@ -28,47 +28,47 @@ _ACCEPT = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
 
 class Link(NamedTuple):
-    """Where a file can be had, and the hash that the index gives for it, if any."""
+    """The address of a file, and the hash that the index gives for it, if any."""
 
     url: str
     sha256: str
 
 
 @dataclass(frozen=True)
-class Places:
-    """Where pip would look for a package."""
+class Sources:
+    """The indexes and folders in which pip would look for a package."""
 
     indexes: tuple[str, ...]
     pages: tuple[str, ...]
-    """Folders and pages that hold or link packages of any name: pip's find-links."""
+    """Folders and pages with packages of any name: pip's find-links."""
     network: Network
 
 
-def places(settings: Mapping[str, str]) -> Places:
-    """Where to look, from pip's settings."""
+def read_sources(settings: Mapping[str, str]) -> Sources:
+    """Read the indexes and folders from pip's settings."""
     extra = tuple(settings.get("extra-index-url", "").split())
     indexes = (settings.get("index-url") or _PUBLIC, *extra)
-    forbidden = settings.get("no-index", "").lower() in ("1", "true", "yes", "on")
-    known = Network()
-    return Places(
-        () if forbidden else indexes,
+    is_index_forbidden = settings.get("no-index", "").lower() in ("1", "true", "yes", "on")
+    default = Network()
+    return Sources(
+        () if is_index_forbidden else indexes,
         tuple(settings.get("find-links", "").split()),
         Network(
-            timeout=_number(settings, ("timeout", "default-timeout"), known.timeout),
-            retries=int(_number(settings, ("retries",), known.retries)),
+            timeout=_number(settings, ("timeout", "default-timeout"), default.timeout),
+            retries=int(_number(settings, ("retries",), default.retries)),
             certificates=settings.get("cert", "") or os.environ.get("REQUESTS_CA_BUNDLE", ""),
             proxy=settings.get("proxy", ""),
         ),
     )
 
 
-def pip_settings() -> dict[str, str]:
-    """Pip's settings from its files and the environment; from the environment alone where there is no pip."""
+def read_pip_settings() -> dict[str, str]:
+    """Return pip's settings from its files and the environment, or from the environment alone without pip."""
     # -P: a pip.py in the folder of the user's data is not pip
     command = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "config", "list"]
     try:
         listed = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-        return _settings(listed.stdout.splitlines())
+        return _parse_settings(listed.stdout.splitlines())
     except (OSError, subprocess.CalledProcessError):
         return _environment_settings()
 
@@ -81,88 +81,89 @@ def _environment_settings() -> dict[str, str]:
     }
 
 
-def links(file: IndexFile, where: Places) -> Iterator[Link]:
-    """Every place that has a file of this name, in pip's order; a place that fails is told at the end."""
-    complaints = []
-    found = 0
-    looks = [(_on_page, place) for place in where.pages] + [(_on_index, place) for place in where.indexes]
-    for look_up, place in looks:
+def find_links(file: IndexFile, where: Sources) -> Iterator[Link]:
+    """Yield all links to files of this name, in pip's order; raise Unavailable if there is none."""
+    reasons = []
+    count = 0
+    pages = [(_find_on_page, page) for page in where.pages]
+    lookups = [*pages, *((_find_on_index, index) for index in where.indexes)]
+    for find, source in lookups:
         try:
-            before = found
-            for link in look_up(place, file, where.network):
-                found += 1
+            before = count
+            for link in find(source, file, where.network):
+                count += 1
                 yield link
-            if found == before:
-                complaints.append(f"{shown(place)} has none")
+            if count == before:
+                reasons.append(f"{shown(source)} has none")
         except Unavailable as problem:
-            complaints.append(str(problem))
-    if not found:
-        raise Unavailable(f"{file.filename} was not found ({'; '.join(complaints) or 'nowhere to look'})")
+            reasons.append(str(problem))
+    if not count:
+        raise Unavailable(f"{file.filename} was not found ({'; '.join(reasons) or 'nowhere to look'})")
 
 
-def _settings(lines: Sequence[str]) -> dict[str, str]:
-    """The lines of `pip config list`; what stands for `download` goes before what stands for all."""
-    found: dict[str, str] = {}
+def _parse_settings(lines: Sequence[str]) -> dict[str, str]:
+    """Parse the lines of `pip config list`; settings of `download` override those of all commands."""
+    settings: dict[str, str] = {}
     sections = ("global", "install", "download", ":env:")
     for section in sections:
         for line in lines:
             name, _, value = line.partition("=")
             if name.startswith(section + "."):
-                found[name.removeprefix(section + ".").replace("_", "-")] = str(ast.literal_eval(value))
-    return found
+                settings[name.removeprefix(section + ".").replace("_", "-")] = str(ast.literal_eval(value))
+    return settings
 
 
-def _number(settings: Mapping[str, str], names: Sequence[str], otherwise: float) -> float:
+def _number(settings: Mapping[str, str], names: Sequence[str], default: float) -> float:
     for name in names:
         if re.fullmatch(r"\d+(\.\d+)?", settings.get(name, "")):
             return float(settings[name])
-    return otherwise
+    return default
 
 
-def _on_index(index: str, file: IndexFile, network: Network) -> Iterator[Link]:
+def _find_on_index(index: str, file: IndexFile, network: Network) -> Iterator[Link]:
     project = re.sub(r"[-_.]+", "-", file.project).lower()
     url = f"{index.rstrip('/')}/{project}/"
     if url.startswith("file:"):
         url += "index.html"
-    yield from _matching(page(url, network, _ACCEPT), url, file.filename)
+    yield from _find_matching(fetch_page(url, network, _ACCEPT), url, file.filename)
 
 
-def _on_page(place: str, file: IndexFile, network: Network) -> Iterator[Link]:
-    folder = _local(place)
+def _find_on_page(source: str, file: IndexFile, network: Network) -> Iterator[Link]:
+    folder = _local_folder(source)
     if folder is None or folder.suffix in (".html", ".htm"):
-        url = place if folder is None else folder.absolute().as_uri()
-        yield from _matching(page(url, network, "text/html"), url, file.filename)
+        url = source if folder is None else folder.absolute().as_uri()
+        yield from _find_matching(fetch_page(url, network, "text/html"), url, file.filename)
     elif (folder / file.filename).is_file():
         yield Link((folder / file.filename).absolute().as_uri(), "")
 
 
-def _local(place: str) -> Path | None:
-    if place.startswith("file:"):
-        return Path(urllib.request.url2pathname(urllib.parse.urlsplit(place).path))
-    return None if re.match(r"[a-z]+://", place, re.IGNORECASE) else Path(place).expanduser()
+def _local_folder(source: str) -> Path | None:
+    """Return the path of a `file:` address or a plain path; None for other addresses."""
+    if source.startswith("file:"):
+        return Path(urllib.request.url2pathname(urllib.parse.urlsplit(source).path))
+    return None if re.match(r"[a-z]+://", source, re.IGNORECASE) else Path(source).expanduser()
 
 
-def _matching(answer: Page, url: str, filename: str) -> Iterator[Link]:
-    listed = _json_links(answer) if answer.media_type == _JSON else _html_links(answer)
-    for link in listed:
+def _find_matching(answer: Page, url: str, filename: str) -> Iterator[Link]:
+    for link in _read_json(answer) if answer.media_type == _JSON else _read_html(answer):
         try:
             target = urllib.parse.urlsplit(urllib.parse.urljoin(answer.address, link.url))
         except ValueError:
             continue  # a link to nowhere
         if urllib.parse.unquote(target.path.rpartition("/")[2]) == filename:
-            yield Link(_with_password_of(url, target), link.sha256)
+            yield Link(_add_password(url, target), link.sha256)
 
 
-def _with_password_of(index: str, target: urllib.parse.SplitResult) -> str:
-    """The index's user and password hold for files on the same server, asked for in the same way."""
-    asked = urllib.parse.urlsplit(index)
-    said, at, host = asked.netloc.rpartition("@")
-    if at and (target.scheme, target.netloc) == (asked.scheme, host):
-        target = target._replace(netloc=f"{said}@{host}")
+def _add_password(index: str, target: urllib.parse.SplitResult) -> str:
+    """Add the index's user and password to the address of a file if scheme and server are the same."""
+    parts = urllib.parse.urlsplit(index)
+    credentials, at, host = parts.netloc.rpartition("@")
+    if at and (target.scheme, target.netloc) == (parts.scheme, host):
+        target = target._replace(netloc=f"{credentials}@{host}")
     return target._replace(fragment="").geturl()
 
 
-def _json_links(answer: Page) -> Iterator[Link]:
+def _read_json(answer: Page) -> Iterator[Link]:
     try:
         files: list[dict[str, Any]] = json.loads(answer.content)["files"]
         for file in files:
@@ -171,7 +172,7 @@ def _json_links(answer: Page) -> Iterator[Link]:
         raise Unavailable(f"{shown(answer.address)} is no page of a package index") from None
 
 
-def _html_links(answer: Page) -> Iterator[Link]:
+def _read_html(answer: Page) -> Iterator[Link]:
     anchors = _Anchors()
     anchors.feed(answer.content.decode("utf-8", errors="replace"))
     for target in anchors.found:

@@ -1,4 +1,8 @@
-"""Where assets lie, and whether the network may be asked for them."""
+"""The folders of assets, and whether the network may be used.
+
+platformdirs was tried for the folder of the cache: it replaces 14 lines, but moves the cache of macOS users
+who set XDG_CACHE_HOME, and only its newest versions refuse where no home folder is known.
+"""
 
 import os
 import sys
@@ -8,24 +12,24 @@ from dialoscope.core.errors import AssetError
 
 
 def cache_folder() -> Path:
-    """Where fetched assets are kept: `DIALOSCOPE_CACHE`, or else a folder in the platform's cache."""
+    """Return the folder of fetched assets: `DIALOSCOPE_CACHE`, or else a folder in the platform's cache."""
     chosen = os.environ.get("DIALOSCOPE_CACHE")
     return Path(chosen).expanduser().absolute() if chosen else _platform_cache() / "dialoscope"
 
 
 def ready_folder() -> Path | None:
-    """The user's own folder of assets, `DIALOSCOPE_ASSETS`, which is read and never written."""
+    """Return the user's own folder of assets, `DIALOSCOPE_ASSETS`, which is read and never written."""
     chosen = os.environ.get("DIALOSCOPE_ASSETS")
     return Path(chosen).expanduser().absolute() if chosen else None
 
 
 def place_of(name: str) -> Path:
-    """Where an asset of that name lies in the cache, once it is fetched."""
+    """Return the folder in the cache that an asset is fetched into."""
     return cache_folder() / "assets" / name
 
 
 def shipped_place(name: str) -> Path:
-    """Where an asset of that name lies in this package."""
+    """Return the folder of an asset that this package brings along."""
     return Path(__file__).parent / "trained" / name
 
 
@@ -40,7 +44,7 @@ def switched_on(variable: str) -> bool:
 
 
 def how_to_carry(name: str) -> str:
-    """What to do where an asset cannot be fetched, as part of a message."""
+    """Return what to do where an asset cannot be fetched, as part of a message."""
     return (
         f"fetch it where there is a network (dialoscope assets fetch {name}), copy its folder from there "
         f"(dialoscope assets path {name}), and set DIALOSCOPE_ASSETS to the folder that holds the copy"
@@ -49,17 +53,18 @@ def how_to_carry(name: str) -> str:
 
 def _platform_cache() -> Path:
     if sys.platform == "win32":
-        return _home("LOCALAPPDATA", "AppData/Local")
+        return _folder("LOCALAPPDATA", "AppData/Local")
     if sys.platform == "darwin":
-        return _home("", "Library/Caches")
-    return _home("XDG_CACHE_HOME", ".cache")
+        return _folder("", "Library/Caches")
+    return _folder("XDG_CACHE_HOME", ".cache")
 
 
-def _home(variable: str, otherwise: str) -> Path:
+def _folder(variable: str, default: str) -> Path:
+    """Return the folder that a variable names, or else the default below the home folder."""
     chosen = os.environ.get(variable, "")
     if chosen and Path(chosen).is_absolute():  # the XDG standard: a relative one is not valid
         return Path(chosen)
     try:
-        return Path.home() / otherwise
+        return Path.home() / default
     except RuntimeError:
         raise AssetError("No home folder is known. Set DIALOSCOPE_CACHE to a folder for models.") from None

@@ -12,7 +12,7 @@ from scipy.stats import shapiro
 
 import dialoscope as ds
 from dialoscope.metrics.shared import points
-from dialoscope.metrics.shared.clusters import clustered
+from dialoscope.metrics.shared.clusters import assign_clusters
 from dialoscope.metrics.shared.frechet import debiased
 from dialoscope.models.fakes import FakeCorpus, FakeEncoder
 from dialoscope.models.protocols import Pair
@@ -299,13 +299,13 @@ def test_clusters_find_groups_that_lie_apart():
     rng = np.random.default_rng(0)
     groups = np.repeat([0, 1, 2], 50)
     spots = rng.normal(size=(150, 4)) + 100 * np.eye(3, 4)[groups]
-    labels = clustered(spots, 3, np.random.default_rng(1))
+    labels = assign_clusters(spots, 3, np.random.default_rng(1))
     assert len({tuple(labels[groups == group]) for group in range(3)}) == 3
     assert all(len(set(labels[groups == group])) == 1 for group in range(3))
 
 
 def test_there_are_no_more_clusters_than_different_points():
-    labels = clustered(np.repeat(np.eye(2), 5, axis=0), 20, np.random.default_rng(0))
+    labels = assign_clusters(np.repeat(np.eye(2), 5, axis=0), 20, np.random.default_rng(0))
     assert len(set(labels.tolist())) == 2
 
 
@@ -357,7 +357,7 @@ def test_against_a_corpus_the_value_is_the_estimate_of_the_true_distance():
 
 def test_clusters_do_not_depend_on_the_size_of_the_vectors():
     spots = np.random.default_rng(0).normal(size=(60, 5))
-    found = [clustered(spots * size, 6, np.random.default_rng(1)) for size in (1, 1e-6, 1e6)]
+    found = [assign_clusters(spots * size, 6, np.random.default_rng(1)) for size in (1, 1e-6, 1e6)]
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
 

@@ -201,7 +201,7 @@ def token(text, value=-1.0, offset=None):
     ],
 )
 def test_the_border_between_prefix_and_text_is_found(tokens, prefix, text, expected):
-    assert backend._begin(tokens, Continuation(prefix, text)) == expected
+    assert backend._find_first_token(tokens, Continuation(prefix, text)) == expected
 
 
 def test_order_and_repetition_do_not_show_and_equal_texts_are_asked_once(lm):
@@ -392,7 +392,7 @@ def test_the_server_says_how_long_to_wait(lm, after):
     ],
 )
 def test_what_retry_after_says_is_understood_or_left(text, seconds):
-    assert http_client._seconds(text) == seconds
+    assert http_client._parse_retry_after(text) == seconds
 
 
 def test_pauses_grow_and_are_never_endless(lm, monkeypatch):

