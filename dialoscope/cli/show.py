@@ -70,7 +70,7 @@ def _show_reasons(result: "Result", metric: str, form: str) -> None:
     if form == "json":
         screen.show(explanations.as_json(found))
         return
-    said = explanations.texts(result, found[: explanations.SHOWN])
-    screen.show(explanations.told(found, said))
-    if found and not said:
+    examples = explanations.read_examples(result, found[: explanations.SHOWN])
+    screen.show(explanations.as_text(found, examples))
+    if found and not examples:
         screen.note("The data is not where it was, or has changed, so that no texts can be shown.")

@@ -100,7 +100,7 @@ class Bertscore(GradeMetric[Sums]):
         np.fmax.at(best, compared.owner, each)
         return Sums((best - level) / (1 - level))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies, or references of theirs, were read without their end."""
         return note_cut_references(batch, self.encoder, self._as_read)
 

@@ -16,7 +16,7 @@ from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import Sums
 from dialoscope.metrics import metric
-from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric, measured
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric, Notes, measure_once
 from dialoscope.metrics.shared.combination import ASPECTS, Aspect, Combination, Part, Scale, load
 from dialoscope.models.asset_kinds import check_kind
 from dialoscope.models.locations import SPEC
@@ -111,14 +111,14 @@ class Composite(GradeMetric[Sums]):
 
     def measure(self, batch: Batch) -> Sums:
         """The value of each part; nothing at all of a reply that says nothing."""
-        columns = [part.score_each(measured(part, batch)) for part in self.parts]
+        columns = [part.score_each(measure_once(part, batch)) for part in self.parts]
         values = np.array(columns, float).reshape(len(self.parts), len(batch)).T
         silent = np.array([not one.response.strip() for one in batch], bool)
         return Sums(np.where(silent[:, None], math.nan, values))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """What there is to note of its parts."""
-        return [note for part in self.parts for note in part.notes(batch)]
+        return [note for part in self.parts for note in part.warnings(batch)]
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined for a reply of which every part that needs a context is, or every part at all."""
@@ -128,26 +128,25 @@ class Composite(GradeMetric[Sums]):
         lacking = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
         return np.where(lacking, math.nan, scores)
 
-    def contributions(self, tally: Sums) -> Mapping[str, Floats]:
-        """What each part adds to or takes from the middle, .5; NaN where the part is undefined."""
+    def _parts_of_replies(self, tally: Sums) -> Mapping[str, Floats]:
+        """What each part adds to the neutral value, .5; NaN where the part is undefined."""
         values = _values(tally, len(self.parts))
         added = self.combination.contributions(values, self.aspect)
         added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
         return {self.combination.parts[place].name: added[:, place] for place in self._used}
 
-    def beside(self, tally: Sums) -> Mapping[str, float]:
-        """What each part adds for a system, and for how many replies parts were undefined and so neutral."""
+    def notes(self, tally: Sums) -> Notes:
+        """What each part adds, and the number of replies for which a part is undefined and so neutral."""
+        parts = self._parts_of_replies(tally)
         defined = ~np.isnan(self.score_each(tally))
-        if not defined.any():
-            return {}
-        found: dict[str, float] = {}
-        parts = self.contributions(tally)
-        for name, added in parts.items():
-            found[name] = math.fsum(np.nan_to_num(added[defined]).tolist()) / int(defined.sum())
-        for name, added in parts.items():
-            if neutral := int(np.isnan(added[defined]).sum()):
-                found[f"without {name}"] = float(neutral)
-        return found
+        numbers: dict[str, float] = {}
+        if defined.any():
+            for name, added in parts.items():
+                numbers[name] = math.fsum(np.nan_to_num(added[defined]).tolist()) / int(defined.sum())
+            for name, added in parts.items():
+                if neutral := int(np.isnan(added[defined]).sum()):
+                    numbers[f"without {name}"] = float(neutral)
+        return Notes(numbers, parts=parts)
 
     @property
     def _used(self) -> list[int]:

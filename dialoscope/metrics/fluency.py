@@ -37,7 +37,7 @@ class _ReadAlone(Metric[Sums]):
         """Undefined for a blank reply."""
         return totals(reading(batch, self.lm).answers(alone(batch, self.spaces)))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies are longer than the model sees at once."""
         return note_cut_texts(batch, self.lm, alone(batch, self.spaces))
 

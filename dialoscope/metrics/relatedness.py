@@ -55,7 +55,7 @@ class Relatedness(MeanMetric):
         found[both] = cosines(vectors[left], vectors[right]).clip(-1, 1)
         return found
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which contexts were read without their oldest part, and which replies without their end."""
         replies = (example.response.strip() for example in batch)
         return [

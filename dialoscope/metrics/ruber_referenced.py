@@ -75,7 +75,7 @@ class PooledBesideReferences(Metric[Sums]):
         compare = self._compared_words if self.vectors else self._compared_tokens
         return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies, or references of theirs, were read without their end."""
         return [] if self.vectors else note_cut_references(batch, self.encoder, str)
 

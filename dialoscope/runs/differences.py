@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
-from dialoscope.metrics.shared.base import ratio, summed_score
-from dialoscope.runs.intervals import Side, equally_many, most_blocks
+from dialoscope.metrics import Metric
+from dialoscope.metrics.shared.base import SumForm, ratio, summed_score
+from dialoscope.runs.intervals import Side, count_blocks, equally_many
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
@@ -83,32 +83,30 @@ def measures(result: "Result") -> tuple[Measure, ...]:
     return (*(of_metric(one, result.label(one)) for one in result.metrics), *rated)
 
 
-def of_metric(one: Metric[Any], name: str) -> Measure:
-    """A metric, by what it is called in a run."""
-
-    def each(side: Side) -> Floats:
-        return one.score_each(side.tally(one))
-
+def of_metric(metric: Metric[Any], name: str) -> Measure:
+    """The measure that a metric is, by its name in a run."""
+    form = metric.sum_form
     return Measure(
         name,
-        one.signature,
-        one.higher_is_better,
-        score=lambda side: side.score(one),
-        each=each if isinstance(one, AdditiveMetric) and one.of_replies else None,
-        made=_made(one),
-        depends_on=one.depends_on,
-        amount=lambda side: one.amount(side.tally(one)),
-        widest=one.bounds.high - one.bounds.low,
+        metric.signature,
+        metric.higher_is_better,
+        score=lambda side: side.score(metric),
+        each=(lambda side: metric.score_each(side.tally(metric))) if form and metric.of_replies else None,
+        made=_of_leave_outs(metric) if form is None else _of_metric_sums(metric, form),
+        depends_on=metric.depends_on,
+        amount=lambda side: metric.amount(side.tally(metric)),
+        widest=metric.bounds.high - metric.bounds.low,
     )
 
 
-def _made(one: Metric[Any]) -> Summed | Pooled:
-    if isinstance(one, AdditiveMetric):
-        return Summed(lambda side: side.sums(one), one.finish)
-    assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
+def _of_metric_sums(metric: Metric[Any], form: SumForm) -> Summed:
+    return Summed(lambda side: side.sums(metric, form), form.finish)
+
+
+def _of_leave_outs(metric: Metric[Any]) -> Pooled:
     return Pooled(
-        lambda side, blocks: one.scores_without(side.tally(one), blocks),
-        lambda replies: most_blocks(one, replies),
+        lambda side, blocks: metric.scores_without(side.tally(metric), blocks),
+        lambda replies: count_blocks(metric, replies),
     )
 
 

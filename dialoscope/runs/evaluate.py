@@ -26,7 +26,7 @@ from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import Replies, RowSource
 from dialoscope.metrics import Metric, check_licences, plugin_named, suite
 from dialoscope.metrics import metrics as read_metrics
-from dialoscope.metrics.shared.base import measured, setting_types
+from dialoscope.metrics.shared.base import measure_once, setting_types
 from dialoscope.models.asset_kinds import asset_names_of
 from dialoscope.models.protocols import Corpus
 from dialoscope.models.registry import licences
@@ -357,7 +357,7 @@ def _measure_together(collected: Collected, metrics: Sequence[Metric[Any]]) -> d
     makers = {one.statistics: one for one in reversed(metrics)}
     measures = _measure(batch, tuple(makers.values()))
     measures.add_undefined(collected.undefined)
-    collected.warnings += dict.fromkeys(note for one in metrics for note in one.notes(batch))
+    collected.warnings += dict.fromkeys(note for one in metrics for note in one.warnings(batch))
     return dict(zip(makers, measures.tallies, strict=True))
 
 
@@ -386,7 +386,7 @@ def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _
     tallies = []
     for one in metrics:
         with plugin_named(type(one)):
-            tallies.append(measured(one, batch))
+            tallies.append(measure_once(one, batch))
     for one, tally in zip(metrics, tallies, strict=True):
         if len(tally) != len(batch):
             raise MetricError(

@@ -9,7 +9,7 @@ from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Tally
 from dialoscope.metrics import Metric
-from dialoscope.metrics.shared.base import Fitted
+from dialoscope.metrics.shared.base import Fit
 from dialoscope.runs.result import ReplyIndex, Result
 
 
@@ -24,7 +24,7 @@ class Fits(NamedTuple):
 
 def fitted(metrics: Sequence[Metric[Any]], tallies: Mapping[Hashable, Tally], rows: Ints) -> Fits:
     """The metrics, each fitted to its statistics of these replies where it has anything to fit."""
-    found = [one.fitted(tallies[one.statistics].take(rows)) if one.to_fit else Fitted(one) for one in metrics]
+    found = [one.fit_scale(tallies[one.statistics].take(rows)) if one.to_fit else Fit(one) for one in metrics]
     return Fits(
         metrics=tuple(dict.fromkeys(one.metric for one in found)),
         here=tuple(str(new.metric) for old, new in zip(metrics, found, strict=True) if new.metric != old),

@@ -8,7 +8,7 @@ from unicodedata import combining, east_asian_width
 
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import gathered
-from dialoscope.core.render.serialization import as_csv, as_json
+from dialoscope.core.render.serialization import as_csv, as_json, without_nan
 from dialoscope.core.safe_text import cell_in_markdown, printable
 
 _MEANS = {
@@ -140,8 +140,12 @@ class Table:
 
     def json(self) -> str:
         """A list of objects, undefined as null."""
+        return as_json(self.records())
+
+    def records(self) -> list[dict[str, Any]]:
+        """The objects of `json`, with None for undefined numbers, without columns that no cell fills."""
         names = self._shown()
-        return as_json([{name: row[name] for name in names} for row in self.rows()])
+        return [{name: without_nan(row[name]) for name in names} for row in self.rows()]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each system and metric."""

@@ -199,8 +199,8 @@ def test_order_does_not_show(metric, examples, data):
 def test_a_fitted_metric_is_one_like_any_other_whatever_the_order(metric, examples, data):
     order = np.array(data.draw(st.permutations(range(len(examples)))), int)
     tally = metric.measure(Batch(examples))
-    found, warning = metric.fitted(tally)
-    assert metric.fitted(tally.take(order)) == (found, warning)
+    found, warning = metric.fit_scale(tally)
+    assert metric.fit_scale(tally.take(order)) == (found, warning)
     assert found.unfitted == metric.unfitted
     assert (found != metric) <= metric.to_fit
     assert metrics(str(found)) == [found]

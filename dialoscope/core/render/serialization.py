@@ -18,7 +18,7 @@ def as_csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
 
 def as_json(content: Sequence[object] | Mapping[str, object]) -> str:
     r"""Records, or all that there is, undefined as null; what is not plainly visible as in `\u202e`."""
-    text = json.dumps(_plain(content), ensure_ascii=False, indent=1)
+    text = json.dumps(without_nan(content), ensure_ascii=False, indent=1)
     return "\n".join(
         line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n")
     )
@@ -35,11 +35,12 @@ def _csv_line(values: Sequence[object]) -> str:
     return out.getvalue().removesuffix("\r\n")
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def without_nan(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """The same content with null in place of numbers that are not finite."""
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: without_nan(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [without_nan(one) for one in value]
     return _or_none(value)
 
 

@@ -347,7 +347,7 @@ def test_what_was_set_by_hand_is_not_fitted():
     one = replace(FAKE, **ends)
     (found,) = ds.evaluate(some_replies(), one).metrics
     assert found == one
-    assert found.fitted(Sums(np.zeros((0, 5)))) == (found, "")
+    assert found.fit_scale(Sums(np.zeros((0, 5)))) == (found, "")
 
 
 def test_the_scales_of_both_parts_are_set_or_neither():

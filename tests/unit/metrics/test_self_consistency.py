@@ -195,7 +195,7 @@ def test_of_turns_contradicted_alike_the_latest_explains(recorded):
 
 def test_other_metrics_explain_nothing():
     result = ds.evaluate([reply("yes", "tea?")], "words")
-    with pytest.raises(DialoscopeError, match="words cannot say what a value is owed to; self-consist"):
+    with pytest.raises(DialoscopeError, match="words cannot explain its values; self-consist"):
         result.explanations("words")
 
 
