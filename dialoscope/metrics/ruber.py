@@ -158,7 +158,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
             return ""
         return (
             f"The scale of {self} was fitted to {count} replies, so that the lowest and highest of them "
-            "decide it; fit it to more, or take that of a larger run with --like RUN (like=)."
+            "decide it; fit it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
         )
 
 

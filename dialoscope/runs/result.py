@@ -344,7 +344,7 @@ class Result(Shared):
             return ""
         return (
             f"{self.label(one)} has a scale fitted to this system alone; to compare another with it, score "
-            "that one with --like and this run (like=)."
+            "that one with --scales-from and this run (scales_from=)."
         )
 
 

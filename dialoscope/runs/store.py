@@ -353,6 +353,10 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 
 
 def _provenance(record: dict[str, Any]) -> Provenance:
+    if "lacking" in record:  # the name of `missing` in runs saved before it was renamed
+        record = {name: value for name, value in record.items() if name != "lacking"} | {
+            "missing": record["lacking"]
+        }
     lists = {name: tuple(record.get(name, ())) for name in ("warnings", "fitted")}
     found = Provenance(**{**record, **lists})
     for name, kind in _TYPES.items():
@@ -368,7 +372,7 @@ def _provenance(record: dict[str, Any]) -> Provenance:
 
 
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("data", "lacking", "command", "started"), str),
+    **dict.fromkeys(("data", "missing", "command", "started"), str),
     **dict.fromkeys(("replies", "skipped", "seed"), int),
     **dict.fromkeys(("versions", "models", "licences"), dict),
     "source": (dict, type(None)),

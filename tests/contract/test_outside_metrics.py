@@ -9,7 +9,7 @@ import pytest
 import dialoscope as ds
 import dialoscope.metrics
 from dialoscope.runs import explanations
-from tests.contract.outside_metrics import Letters, LengthSpread, VowelShare
+from tests.contract.outside_metrics import LengthSpread, Letters, VowelShare
 
 NAMES = ("length-spread", "vowel-share")
 ENTRIES = """[dialoscope.metrics]

@@ -151,5 +151,5 @@ class ScaledLikelihood(GradeMetric[Sums]):
             return ""
         return (
             f"The floor of {self} was fitted to {count} replies, so that one or two of them decide it; fit "
-            "it to more, or take that of a larger run with --like RUN (like=)."
+            "it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
         )

@@ -181,7 +181,7 @@ def test_contexts_that_one_alone_answered_are_left_out_and_counted():
 def test_what_is_not_known_is_told_with_the_reason():
     examples = [ds.Example(str(place), "a", "so it is", (), ("so it was",)) for place in range(4)]
     examples += [ds.Example(str(place), "b", "never mind") for place in range(4)]
-    found = ds.compare(ds.evaluate(examples, ["rouge-1", "words"], lacking="undefined"), "a", "b")
+    found = ds.compare(ds.evaluate(examples, ["rouge-1", "words"], missing="undefined"), "a", "b")
     one = found.contrast("rouge-1", "a", "b")
     assert (one.verdict, one.why) == ("–", "undefined for b")
     assert all(map(math.isnan, (one.difference, one.low, one.high, one.p, one.p_holm, one.effect, one.equal)))
@@ -197,7 +197,7 @@ def test_a_metric_that_some_draws_lack_has_no_interval_and_says_so():
     examples = [ds.Example(str(place), name, "so it is") for name in "ab" for place in range(5)]
     examples[0] = ds.Example("0", "a", "so it is", (), ("so it was",))
     examples[5] = ds.Example("0", "b", "so it is", (), ("so it was",))
-    found = ds.compare(ds.evaluate(examples, ["rouge-1"], lacking="undefined"), "a", "b")
+    found = ds.compare(ds.evaluate(examples, ["rouge-1"], missing="undefined"), "a", "b")
     assert found.contrasts[0].why == "undefined on some part of the contexts"
     assert found.contrasts[0].difference == 0
 

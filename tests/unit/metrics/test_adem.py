@@ -32,7 +32,7 @@ def test_ratings_beyond_the_scale_are_cut_at_its_ends():
 
 def test_without_words_context_or_references_it_is_undefined():
     examples = [reply(1, " "), reply(2, "tea", context=()), reply(3, "tea", references=()), reply(4, "tea")]
-    values = ds.evaluate(examples, "adem:checkpoint=fake", lacking="undefined").values("adem:checkpoint=fake")
+    values = ds.evaluate(examples, "adem:checkpoint=fake", missing="undefined").values("adem:checkpoint=fake")
     assert [math.isnan(value) for value in values] == [True, True, True, False]
 
 

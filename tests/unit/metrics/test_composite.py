@@ -32,7 +32,7 @@ def reply(text, *context, name="1", system="s"):
 
 
 def value(metric, *example):
-    (found,) = ds.evaluate([reply(*example)], metric, lacking="undefined").values(metric)
+    (found,) = ds.evaluate([reply(*example)], metric, missing="undefined").values(metric)
     return found
 
 

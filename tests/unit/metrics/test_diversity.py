@@ -68,7 +68,7 @@ def test_each_reply_has_the_value_of_its_group_and_its_system():
     one, tally = scored(replies)
     assert one.score_each(tally).tolist()[:4] == [1.0, 1.0, 0.0, 0.0]
     assert math.isnan(one.score_each(tally)[4])
-    result = ds.evaluate(replies, "diversity-1", lacking="undefined")
+    result = ds.evaluate(replies, "diversity-1", missing="undefined")
     assert (result.score("diversity-1", "s"), result.score("diversity-1", "t")) == (1.0, 0.0)
     assert result.table().cell("s", "diversity-1").undefined == 1
 

@@ -345,7 +345,7 @@ def test_a_reply_without_references_is_left_out_and_counted_by_normality():
 def test_systems_are_compared_where_one_of_them_lacks_a_context():
     some = [replace(one, system=system) for one in examples(12) for system in ("a", "b")]
     some[-1] = replace(some[-1], context=())
-    result = ds.evaluate(some, "fbd:encoder=fake", lacking="undefined")
+    result = ds.evaluate(some, "fbd:encoder=fake", missing="undefined")
     assert not math.isnan(result.significance("fbd:encoder=fake", "a", "b"))
 
 
