@@ -65,15 +65,6 @@ class Bertscore(GradeMetric[Sums]):
         return Bounds(-math.inf if self.baseline else -1, 1)
 
     @property
-    def of_each_alone(self) -> bool:
-        """Whether a reply has the same number among any others of its system.
-
-        The weights of tokens come from all of the system's references where `idf` says so: measuring some of
-        its replies is another measurement then. Order and other systems never show.
-        """
-        return self.idf != "references"
-
-    @property
     def backends(self) -> tuple[Backend, ...]:
         """The encoder, and the files that a number depends on."""
         corpus = () if self.idf in _NO_FILE else (Sentences(self.idf),)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from dialoscope.core.signature import signature
 from dialoscope.core.tally import Sums
 from dialoscope.metrics import metric
 from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric, Notes, measure_once
-from dialoscope.metrics.shared.combination import ASPECTS, Aspect, Combination, Part, Scale, load
+from dialoscope.metrics.shared.combination import Aspect, Combination, load
 from dialoscope.models.asset_kinds import check_kind
+from dialoscope.models.fakes import FAKE_COMPOSITE
 from dialoscope.models.locations import SPEC
 from dialoscope.models.protocols import Backend
 from dialoscope.text.batch import Batch
@@ -70,7 +71,7 @@ class Composite(GradeMetric[Sums]):
     def combination(self) -> Combination:
         """Parts, scales and weights, read again where the file has changed."""
         if self.model == FAKE:
-            return _FAKE
+            return _fake()
         spec = _folder(self.model) / SPEC
         return _loaded(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
 
@@ -220,27 +221,6 @@ def _parts(found: Combination) -> tuple[Metric[Any], ...]:
     return _parts_of(tuple(zip(names, found.signatures, strict=True)))
 
 
-_FAKE_PARTS = (
-    Part("pmi", "pmi:lm=fake"),
-    Part("fluency", "fluency:lm=fake,scale=raw"),
-    Part("relatedness", "relatedness:encoder=fake"),
-    Part("self-consistency", "self-consistency:nli=fake"),
-    Part("words", "words", cap=8),
-    Part("repetition", "repetition-1", better="less"),
-)
-_FAKE = Combination(
-    parts=_FAKE_PARTS,
-    scales=(
-        Scale((-1.0, 1.0), (0.0, 1.0)),
-        Scale((-10.0, -2.0), (0.0, 1.0)),
-        *(Scale((0.0, 1.0), (0.0, 1.0)),) * 2,
-        Scale((0.0, 8.0), (0.0, 1.0)),
-        Scale((0.0, 1.0), (0.0, 1.0)),
-    ),
-    weights={
-        **dict.fromkeys(ASPECTS, (0.25, 0.125, 0.25, 0.125, 0.125, 0.125)),
-        "fluency": (0.0, 0.75, 0.0, 0.0, 0.0, 0.25),
-    },
-    signatures=("",) * len(_FAKE_PARTS),
-)
-"""A stand-in that needs no model."""
+@cache
+def _fake() -> Combination:
+    return Combination.of(FAKE_COMPOSITE)

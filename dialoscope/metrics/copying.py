@@ -14,7 +14,7 @@ from dialoscope.text.tokens import contexts_of, hashed_grams, hashed_words
 
 @dataclass(frozen=True)
 class Copying(NgramShare):
-    """The share of a reply's n-grams that are in its context; many metrics take copied words for relevance."""
+    """The share of a reply's n-grams that are in its context; high for a system that repeats its user."""
 
     name = "copying"
     version = 2

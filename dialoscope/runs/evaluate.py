@@ -88,8 +88,7 @@ def evaluate(
     tallies = _measure_streamed(collected, source.rows(log), request.metrics, on)
     scored = _without(request.metrics, collected.needs.left_out())
     licences.announce(asset_names_of(scored), request.licence)
-    # Models load only now that every reply has been read and no input is missing.
-    tallies |= _measure_together(collected, tuple(metric for metric in scored if metric.at_once))
+    tallies |= _measure_together(collected, scored)
     index = collected.index()
     fits = fit_scales(scored, tallies, rows_of(fit_on, index))
     origin = _origin(started, scored)
@@ -343,8 +342,12 @@ def _measure_all(
     return {key: makers[key].tally.joined(parts.pop(key)) for key in makers}
 
 
-def _measure_together(collected: Collected, metrics: Sequence[Metric[Any]]) -> dict[Hashable, Tally]:
-    """The statistics of metrics that measure all replies at once, each kind once; notes are collected."""
+def _measure_together(collected: Collected, scored: Sequence[Metric[Any]]) -> dict[Hashable, Tally]:
+    """The statistics of metrics that measure all replies at once, each kind once; warnings are collected.
+
+    Models load here, after every reply has been read and no input is missing.
+    """
+    metrics = [metric for metric in scored if metric.at_once]
     batch = Batch(collected.examples)
     makers = {metric.statistics: metric for metric in reversed(metrics)}
     measures = _measure(batch, tuple(makers.values()))

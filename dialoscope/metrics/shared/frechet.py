@@ -139,10 +139,6 @@ def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
             yield reduce(add, others, Moments(0, np.zeros(whole.dims), np.zeros((0, whole.dims))))
 
 
-def _last(blocks: Ints) -> int:
-    return int(blocks.max(initial=-1))
-
-
 class Halves(NamedTuple):
     """The moments of two halves of each side; no item is in different halves."""
 
@@ -188,33 +184,6 @@ def debiased(
     return _debiased_of(*sides, halvings, squared=squared)
 
 
-def debiased_without(
-    real: Floats,
-    generated: Floats,
-    real_items: Ints,
-    generated_items: Ints,
-    real_blocks: Ints,
-    generated_blocks: Ints,
-    *,
-    squared: bool = True,
-    seed: int = 0,
-) -> Floats:
-    """The estimate with the points of each block left out in turn; blocks are numbered from 0.
-
-    All are made from the same halvings. How far the smallest directions of a half show depends on each of its
-    points, so that many small blocks make the error look larger than it is; about ten are best.
-    """
-    sides = Side(real, real_items), Side(generated, generated_items)
-    halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
-    values = []
-    for block in range(1 + max(map(_last, (real_blocks, generated_blocks)))):
-        kept = real_blocks != block, generated_blocks != block
-        rest = Side(real[kept[0]], real_items[kept[0]]), Side(generated[kept[1]], generated_items[kept[1]])
-        some = [(first[kept[0]], second[kept[1]]) for first, second in halvings]
-        values.append(_debiased_of(*rest, some, squared=squared))
-    return np.array(values)
-
-
 def debiased_from_halves(
     real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
 ) -> float:
@@ -225,16 +194,6 @@ def debiased_from_halves(
     apart = [real[half].mean - generated[half].mean for half in (0, 1)]
     traces = (real[0] + real[1]).trace, (generated[0] + generated[1]).trace
     return _debiased(halves, Known(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared)
-
-
-def split_half(points: Floats, items: Ints, *, squared: bool = True, seed: int = 0) -> float:
-    """The plain distance between halves of the same points, which is all bias: the mean over many halvings.
-
-    To be read beside a plain value of as many points on either side as a half has; `null` is for other sizes.
-    """
-    side = Side(points, items)
-    halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
-    return float(np.mean([frechet(*each.real, squared=squared) for each in halves]))
 
 
 def null(
