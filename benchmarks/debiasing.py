@@ -258,14 +258,14 @@ def debiased_without(
     All are made from the same halvings. The smallest directions that a half shows depend on each of its
     points, so that many small blocks overestimate the error; about ten are best.
     """
-    sides = frechet_module.Side(real, real_items), frechet_module.Side(generated, generated_items)
+    sides = frechet_module.PointSet(real, real_items), frechet_module.PointSet(generated, generated_items)
     halvings = frechet_module._halvings(*sides, seed, frechet_module._enough(len(real) + len(generated)))
     values = []
     for block in range(1 + max(int(side.max(initial=-1)) for side in (real_blocks, generated_blocks))):
         kept = real_blocks != block, generated_blocks != block
         rest = (
-            frechet_module.Side(real[kept[0]], real_items[kept[0]]),
-            frechet_module.Side(generated[kept[1]], generated_items[kept[1]]),
+            frechet_module.PointSet(real[kept[0]], real_items[kept[0]]),
+            frechet_module.PointSet(generated[kept[1]], generated_items[kept[1]]),
         )
         some = [(first[kept[0]], second[kept[1]]) for first, second in halvings]
         values.append(frechet_module._debiased_of(*rest, some, squared=squared))

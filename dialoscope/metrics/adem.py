@@ -20,7 +20,7 @@ _RATING, _STRANGENESS = range(2)
 
 @dataclass(frozen=True)
 class Adem(GradeMetric[Sums]):
-    """The rating, from 1 to 5, that a model trained on ratings foretells for a reply."""
+    """The rating of a reply, from 1 to 5, predicted by a model trained on ratings."""
 
     name = "adem"
     version = 2

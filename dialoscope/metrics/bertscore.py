@@ -26,7 +26,7 @@ _NO_FILE = ("none", "references")
 
 @dataclass(frozen=True)
 class Bertscore(GradeMetric[Sums]):
-    """How like the tokens of a reply are to those of a reference, each to the most like, for an encoder."""
+    """The similarity of the tokens of a reply and a reference, each matched to the most similar one."""
 
     name = "bertscore"
     version = 1

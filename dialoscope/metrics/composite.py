@@ -31,7 +31,7 @@ SHOWN = 16
 
 @dataclass(frozen=True)
 class Composite(GradeMetric[Sums]):
-    """How good a reply is, by parts that need no references: each on a fixed scale, weighted as people do."""
+    """A weighted sum of reference-free metrics on fixed scales, with weights fitted to people's ratings."""
 
     name = "composite"
     version = 1

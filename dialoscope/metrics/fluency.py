@@ -44,7 +44,7 @@ class _ReadAlone(Metric[Sums]):
 
 @dataclass(frozen=True)
 class Fluency(ScaledLikelihood, _ReadAlone):
-    """How likely a language model finds a reply by itself, whatever it replies to."""
+    """The log-probability of a reply without its context by a language model, on a scale from 0 to 1."""
 
     name = "fluency"
     version = 2

@@ -17,7 +17,7 @@ MOST = 5000
 
 @dataclass(frozen=True)
 class Normality(DistributionMetric):
-    """The mean over dimensions of the p-value with which Shapiro and Wilk's test takes them for normal."""
+    """The mean p-value of the Shapiro-Wilk test for normality over the dimensions of an encoder."""
 
     name = "normality"
     version = 2

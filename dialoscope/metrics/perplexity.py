@@ -18,7 +18,7 @@ _LOWEST_MEAN = -709.0
 
 @dataclass(frozen=True)
 class Perplexity(SumMetric, ReadInContext):
-    """Among how many equally likely tokens a language model might as well choose the next one of a reply."""
+    """The perplexity of a language model on a reply after its context."""
 
     name = "perplexity"
     version = 2

@@ -17,7 +17,7 @@ from dialoscope.metrics.shared.points import SAMPLE, Points
 
 @dataclass(frozen=True)
 class Prd(DistributionMetric):
-    """How much of what a system says people could say, and the other way round: the best F1 of the two."""
+    """The best F1 of precision and recall between the distributions of replies and people's replies."""
 
     name = "prd"
     version = 2

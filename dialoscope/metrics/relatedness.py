@@ -17,7 +17,7 @@ from dialoscope.text.batch import Batch
 
 @dataclass(frozen=True)
 class Relatedness(MeanMetric):
-    """How near the vector of a reply is to that of the turn before it, to an encoder."""
+    """The cosine similarity of a reply and the turn before it, as vectors of an encoder."""
 
     name = "relatedness"
     version = 2

@@ -34,7 +34,7 @@ FEW = 20
 """Replies below which it is warned of that the two at the ends decide the scale."""
 
 
-class Span(NamedTuple):
+class ScaleEnds(NamedTuple):
     """The values of a part that become 0 and 1; both are 0 where they are to be fitted."""
 
     low: float
@@ -54,7 +54,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
-    """How well a reply suits its context and how near it is to a reference, each on a scale, blended."""
+    """A blend of RUBER's unreferenced and referenced scores, each on a scale from 0 to 1."""
 
     name = "ruber"
     version = 1
@@ -122,7 +122,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
     @property
     def unfitted(self) -> Self:
         """Without any scale."""
-        return replace(self, **_ends({part: Span(0, 0) for part in PARTS}))
+        return replace(self, **_ends({part: ScaleEnds(0, 0) for part in PARTS}))
 
     def fit_scale(self, tally: Sums) -> Fit:
         """With the lowest and highest value among these replies; as it was, and so undefined, without any."""
@@ -146,8 +146,8 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         """The values of both parts that became 0 and 1, once they are fitted."""
         return Notes({} if self.to_fit else _ends({part: self._span(part) for part in PARTS}, " "))
 
-    def _span(self, part: str) -> Span:
-        return Span(getattr(self, f"{part}_low"), getattr(self, f"{part}_high"))
+    def _span(self, part: str) -> ScaleEnds:
+        return ScaleEnds(getattr(self, f"{part}_low"), getattr(self, f"{part}_high"))
 
     def _parts(self, tally: Sums) -> dict[str, Floats]:
         rows = tally.rows.astype(float)
@@ -162,12 +162,12 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         )
 
 
-def _span_of(values: Floats) -> Span:
+def _span_of(values: Floats) -> ScaleEnds:
     """The lowest and the highest; ends that are the same when they can be typed again are no scale."""
-    return Span(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
+    return ScaleEnds(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
 
 
-def _ends(spans: Mapping[str, Span], joint: str = "_") -> dict[str, Any]:
+def _ends(spans: Mapping[str, ScaleEnds], joint: str = "_") -> dict[str, Any]:
     """The ends of all scales by their settings' names."""
     return {
         f"{part}{joint}{end}": value for part, span in spans.items() for end, value in span._asdict().items()

@@ -103,7 +103,7 @@ class PooledBesideReferences(Metric[Sums]):
 
 @dataclass(frozen=True)
 class RuberReferenced(PooledBesideReferences, GradeMetric[Sums]):
-    """How near a reply is to a reference, both as one vector pooled from those of their tokens or words."""
+    """The cosine similarity of a reply and a reference, as pooled vectors of tokens or words."""
 
     name = "ruber-referenced"
     version = 1

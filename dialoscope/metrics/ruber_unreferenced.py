@@ -71,7 +71,7 @@ class JudgedInContext(Metric[Sums]):
 
 @dataclass(frozen=True)
 class RuberUnreferenced(JudgedInContext, GradeMetric[Sums]):
-    """How probably a reply is the right one after its context, to a model trained to tell it from others."""
+    """The probability that a reply is the right one after its context, by a trained classifier."""
 
     name = "ruber-unreferenced"
     version = 1

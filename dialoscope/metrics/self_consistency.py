@@ -27,7 +27,7 @@ _MEAN, _MAX, _LAST, _TURN = range(4)
 
 @dataclass(frozen=True)
 class SelfConsistency(GradeMetric[Sums]):
-    """1 less the probability that a reply contradicts what its speaker said before, to an NLI model."""
+    """1 minus the probability that a reply contradicts its speaker's earlier turns, by an NLI model."""
 
     name = "self-consistency"
     version = 2

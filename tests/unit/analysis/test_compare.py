@@ -11,7 +11,7 @@ import scipy.stats
 
 import dialoscope as ds
 from dialoscope.analysis.comparison.contrast import detectable
-from dialoscope.runs.differences import Difference, LeftOut
+from dialoscope.runs.differences import Difference, LeaveOuts
 from dialoscope.runs.resampling import Draws, PairedSums, halved_pairs, halves_p
 
 METRICS = ["bleu-2", "rouge-l", "distinct-2", "repetition-1", "words"]
@@ -382,7 +382,7 @@ def test_the_smallest_difference_that_can_be_detected_is_found_four_times_in_fiv
         apart = rng.normal(0, 1, 40)
         first, second = (np.stack([side, np.ones(40)], axis=1) for side in (np.zeros(40), apart + 0.4543))
         pair = PairedSums(first, second, mean)  # .4543 as scipy's noncentral t has it for n = 40
-        left_out = LeftOut(*pair.left_out())
+        left_out = LeaveOuts(*pair.left_out())
         said.append(detectable(Difference(0.0, apart.mean() + 0.4543, None, left_out, None), 0.95))
         ((ours, theirs),) = halved_pairs([pair], Draws(400, 1))
         found += halves_p(theirs - ours) < 0.05

@@ -27,7 +27,7 @@ def drawn(count, dims, seed, power=1.0, scale=1.0):
 
 def distance_of_halves(points, items, *, squared=True):
     """The plain distance between halves of the same points: the mean over many halvings."""
-    side = frechet.Side(points, items)
+    side = frechet.PointSet(points, items)
     halves = frechet._split(side, side, frechet._halvings(side, side, 0, 20))
     return np.mean([distance(*each.real, squared=squared) for each in halves])
 
@@ -204,7 +204,7 @@ class TestDebiased:
         items = np.arange(50)
         values = [
             frechet._known(
-                frechet.Side(drawn(50, 9, seed), items), frechet.Side(drawn(50, 9, 900 + seed), items)
+                frechet.PointSet(drawn(50, 9, seed), items), frechet.PointSet(drawn(50, 9, 900 + seed), items)
             )
             for seed in range(300)
         ]
