@@ -23,7 +23,8 @@ from scipy.stats import spearmanr
 from scipy.stats import t as student
 
 from benchmarks._shared import benchmark_parser
-from dialoscope.metrics.shared.frechet import Moments, debiased, debiased_without, each_left_out, frechet
+from dialoscope.metrics.shared import frechet as frechet_module
+from dialoscope.metrics.shared.frechet import Moments, debiased, each_left_out, frechet
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Pair
 
@@ -239,6 +240,36 @@ def trial(
     few = debiased_without(real, generated, items, items, blocks % FEW, blocks % FEW)
     value = debiased(real, generated, items, items)
     return value - distance(case), half_width(many), half_width(few)
+
+
+def debiased_without(
+    real: np.ndarray,
+    generated: np.ndarray,
+    real_items: np.ndarray,
+    generated_items: np.ndarray,
+    real_blocks: np.ndarray,
+    generated_blocks: np.ndarray,
+    *,
+    squared: bool = True,
+    seed: int = 0,
+) -> np.ndarray:
+    """The estimate with the points of each block left out in turn; blocks are numbered from 0.
+
+    All are made from the same halvings. The smallest directions that a half shows depend on each of its
+    points, so that many small blocks overestimate the error; about ten are best.
+    """
+    sides = frechet_module.PointSet(real, real_items), frechet_module.PointSet(generated, generated_items)
+    halvings = frechet_module._halvings(*sides, seed, frechet_module._enough(len(real) + len(generated)))
+    values = []
+    for block in range(1 + max(int(side.max(initial=-1)) for side in (real_blocks, generated_blocks))):
+        kept = real_blocks != block, generated_blocks != block
+        rest = (
+            frechet_module.PointSet(real[kept[0]], real_items[kept[0]]),
+            frechet_module.PointSet(generated[kept[1]], generated_items[kept[1]]),
+        )
+        some = [(first[kept[0]], second[kept[1]]) for first, second in halvings]
+        values.append(frechet_module._debiased_of(*rest, some, squared=squared))
+    return np.array(values)
 
 
 def half_width(left_out: np.ndarray) -> float:

@@ -78,7 +78,7 @@ def main() -> None:
 def judged(root: Path, name: str, outside: Mapping[tuple[str, str], Floats]) -> Judged:
     """A corpus, scored by all metrics; mostly from the score cache."""
     print(name, file=sys.stderr)
-    result = dialoscope.evaluate(dialoscope.read(root / f"{name}.jsonl"), METRICS, lacking="undefined")
+    result = dialoscope.evaluate(dialoscope.read(root / f"{name}.jsonl"), METRICS, missing="undefined")
     one = Judged.of(result, name)
     rows = result.replies.rows_by_name()
     here = {metric: values[rows] for (corpus, metric), values in outside.items() if corpus == name}

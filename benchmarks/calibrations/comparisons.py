@@ -14,7 +14,7 @@ from dialoscope.analysis.comparison.contrast import detectable
 from dialoscope.analysis.comparison.gate import Gate, judged
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.base import ratio
-from dialoscope.runs.differences import Difference, LeftOut
+from dialoscope.runs.differences import Difference, LeaveOuts
 from dialoscope.runs.resampling import Draws, PairedSums, halved_pairs
 
 FALSE_ALARMS = Range("rejects", "type I error at .05", 0.02, 0.07)
@@ -85,7 +85,7 @@ def compare_sums(first: Floats, second: Floats, rng: np.random.Generator) -> Dif
     pair = PairedSums(first, second, lambda sums: ratio(sums[:, 0], sums[:, 1]))
     ((ours, theirs),) = halved_pairs([pair], Draws(HALVES, int(rng.integers(1 << 30))))
     values = (float(side[:, 0].sum() / side[:, 1].sum()) for side in (first, second))
-    return Difference(*values, theirs - ours, LeftOut(*pair.left_out()), None)
+    return Difference(*values, theirs - ours, LeaveOuts(*pair.left_out()), None)
 
 
 def means(contexts: int, source: Source, rng: np.random.Generator) -> dict[str, float]:

@@ -74,4 +74,4 @@ def people_twice(many: int, more: int, rng: np.random.Generator) -> dict[str, fl
     people, system = (rng.normal(size=(count, 32)) * scale for count in (many, more))
     metric, tally = Prd(seed=int(rng.integers(1 << 30))), points(people, system)
     seen = metric.score(tally)
-    return {"seen": seen, "apart": seen - metric.beside(tally)["null"]}
+    return {"seen": seen, "apart": seen - metric.notes(tally).numbers["null"]}

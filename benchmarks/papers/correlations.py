@@ -90,7 +90,7 @@ def correlated(folder: Path, corpus: str) -> dict[tuple[str, str, str], float]:
     with tempfile.TemporaryDirectory() as place:
         run = f"{place}/run"
         # Replies that are the reference themselves have none to be compared with; they were left out.
-        command("score", folder / "rated" / file, *scored, "--lacking", "undefined", "-o", run)
+        command("score", folder / "rated" / file, *scored, "--missing", "undefined", "-o", run)
         kinds = [word for name in COEFFICIENTS for word in ("--coefficient", name)]
         out = command(
             *("correlate", run, "--aspect", aspect, "--scores", folder / "gold/ruber_scores.jsonl"),

@@ -662,7 +662,7 @@ def normal(result: ds.Result, metric: ds.Metric[Any]) -> str:
     of = [tally.take(result.rows(system)) for system in systems]
     return spread(
         float(np.mean([metric.score(one) for one in of])),
-        float(np.mean([metric.beside(one)["sd"] for one in of])),
+        float(np.mean([metric.notes(one).numbers["sd"] for one in of])),
     )
 
 

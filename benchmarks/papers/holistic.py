@@ -468,7 +468,7 @@ def entropies(study: Study, metric: ds.Metric[Any], name: str) -> list[str]:
 
 
 def beside(result: ds.Result, metric: ds.Metric[Any], system: str) -> Mapping[str, float]:
-    return metric.beside(result.tallies[metric.statistics].take(result.rows(system)))
+    return metric.notes(result.tallies[metric.statistics].take(result.rows(system))).numbers
 
 
 def digits(value: float) -> str:

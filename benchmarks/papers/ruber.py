@@ -288,7 +288,7 @@ def blend(model: Classifier, settings: Mapping[str, str], how: str) -> ds.Metric
 
 def scored(corpus: Corpus, every: Sequence[ds.Metric[Any]]) -> ds.Result:
     path = corpora_folder() / "rated" / corpus.file
-    result = ds.evaluate(ds.read(path), every, lacking="undefined")
+    result = ds.evaluate(ds.read(path), every, missing="undefined")
     tell(f"{corpus.name}: {len(result.replies)} replies, {result.provenance.seconds:.0f} s")
     return result
 

@@ -21,7 +21,7 @@ from dialoscope.cli.options import (
     Signatures,
     Speaker,
 )
-from dialoscope.cli.score import Lacking, MetricNames, Output, Overwrite, Real, Suites
+from dialoscope.cli.score import MetricNames, Missing, Output, Overwrite, Real, Suites
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.progress import bar
 
@@ -68,7 +68,7 @@ def audit(
     replies: RepliesOf = [],
     format: Format = None,
     on_error: OnError = "stop",
-    lacking: Lacking = None,
+    missing: Missing = None,
     real: Real = None,
     licence: Licence = None,
     seed: Seed = 0,
@@ -102,7 +102,7 @@ def audit(
             source,
             metrics,
             against=against,
-            lacking=lacking,
+            missing=missing,
             real=real,
             licence=licence,
             seed=seed,

@@ -56,12 +56,13 @@ Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="RUN", help="Folder to save the run in.")
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a saved run of the same name.")]
-Lacking = Annotated[
+Missing = Annotated[
     str | None,
     typer.Option(
         metavar="stop|undefined|leave-out",
-        help="What to do with replies that lack what a metric needs: stop (the default where metrics are "
-        "named), count as undefined, or leave out metrics that no reply has it for (the default for suites).",
+        help="For replies without the input of a metric (context, references): stop (the default where "
+        "metrics are named), count as undefined, or leave out metrics no reply has it for (the default for "
+        "suites).",
     ),
 ]
 Real = Annotated[
@@ -71,11 +72,11 @@ Real = Annotated[
         help="Dialogues between people; fbd and prd compare systems with them, not with the references.",
     ),
 ]
-Like = Annotated[
+ScalesFrom = Annotated[
     Path | None,
     typer.Option(
         metavar="RUN",
-        help="Score with the metrics of a saved run, or those named, on the scales that were fitted there.",
+        help="A saved run whose metrics, or those named, are used with the scales fitted there.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of intervals and tests.")]
@@ -97,11 +98,11 @@ def score(
     replies: RepliesOf = [],
     format: Format = None,
     on_error: OnError = "stop",
-    lacking: Lacking = None,
+    missing: Missing = None,
     scale: Scale = [],
     real: Real = None,
     licence: Licence = None,
-    like: Like = None,
+    scales_from: ScalesFrom = None,
     seed: Seed = 0,
     workers: Workers = 1,
     confidence: Confidence = 0.95,
@@ -137,11 +138,11 @@ def score(
             source,
             metrics,
             on=pool,
-            lacking=lacking or ("leave-out" if suite and not metric else None),
+            missing=missing or ("leave-out" if suite and not metric else None),
             scales=options.scales(scale),
             real=real,
             licence=licence,
-            like=like,
+            scales_from=scales_from,
             seed=seed,
             progress=progress,
         )

@@ -73,7 +73,7 @@ def _show_explanations(result: "Result", metric: str, form: str) -> None:
     if form == "json":
         screen.show(explanations.as_json(values))
         return
-    texts = explanations.texts(result, values[: explanations.SHOWN])
-    screen.show(explanations.told(values, texts))
-    if values and not texts:
-        screen.note("The data was moved or changed since the run, so no texts can be shown.")
+    examples = explanations.read_examples(result, values[: explanations.SHOWN])
+    screen.show(explanations.as_text(values, examples))
+    if values and not examples:
+        screen.note("The data is not where it was, or has changed, so that no texts can be shown.")

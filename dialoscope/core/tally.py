@@ -4,10 +4,12 @@ Statistics can be split and concatenated anywhere: a score never depends on how 
 sharded or ordered.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,63 +32,121 @@ class SharedWork:
         return result
 
 
-class Tally(Protocol):
-    """One row of statistics for each reply."""
+class Ragged(NamedTuple):
+    """A column with any number of values for each reply."""
 
+    values: NDArray[Any]
+    """Those of one reply after those of the reply before it."""
+    lengths: Ints
+    """The number of values of each reply."""
+
+
+Column = NDArray[Any] | Ragged
+"""An array of the shape (replies,) or (replies, width), or a ragged one."""
+
+
+class Tally(Protocol):
+    """One row of statistics for each reply: all that a run does with them.
+
+    `ColumnTally` provides this for statistics that are numpy arrays with a row for each reply.
+    """
+
+    has_files: ClassVar[bool] = False
+    """Whether a part of the statistics is stored in files of their own."""
+
+    @abstractmethod
     def __len__(self) -> int: ...
 
+    @abstractmethod
     def take(self, rows: Ints) -> Self:
-        """Return the statistics of these replies, in this order."""
-        ...
+        """The statistics of these replies, in this order."""
 
     @classmethod
+    @abstractmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of all parts, one part after the other."""
-        ...
+        """The rows of all parts, one part after the other."""
+
+    @abstractmethod
+    def columns(self) -> Mapping[str, Column]:
+        """The columns that a saved run stores, by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> Self:
+        """The statistics that were stored as these columns, which come in the order of `columns()`.
+
+        A single column may come under another name. Columns of another kind are refused with a `ValueError`.
+        """
+
+    def write_files(self, folder: Path, number: int) -> None:
+        """Write what does not fit into columns, if `has_files`; file names end in the number."""
+        return
 
 
 @dataclass(frozen=True, eq=False)
-class ReplyValues:
+class ColumnTally(Tally):
+    """Statistics that are numpy arrays: each field of the dataclass has one row for each reply."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns().values())))
+
+    def take(self, rows: Ints) -> Self:
+        """The rows of these replies."""
+        return type(self)(*(column[rows] for column in self.columns().values()))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """All rows, one part after the other."""
+        if not parts:
+            return cls(*(np.empty(0) for _ in fields(cls)))
+        columns = zip(*(part.columns().values() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """The fields."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> Self:
+        """The fields as they were stored."""
+        if len(columns) != len(fields(cls)) or any(isinstance(column, Ragged) for column in columns.values()):
+            raise ValueError(f"statistics of the kind {cls.__name__} have other columns")
+        return cls(*columns.values())
+
+
+@dataclass(frozen=True, eq=False)
+class ReplyValues(ColumnTally):
     """One number for each reply; NaN where it is undefined."""
 
     values: Floats  # (replies,)
 
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def take(self, rows: Ints) -> "ReplyValues":
-        """Return the values of these replies."""
-        return ReplyValues(self.values[rows])
-
     @classmethod
-    def joined(cls, parts: Sequence["ReplyValues"]) -> "ReplyValues":
-        """Return all values, one part after the other."""
-        return cls(np.concatenate([part.values for part in parts]) if parts else np.empty(0))
+    def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> Self:
+        """The values, as floating-point numbers."""
+        return cls(_floats(cls, columns, dimensions=1))
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """Counts that are summed over a group of replies; NaN where they are undefined."""
+class Sums(ColumnTally):
+    """Counts that add up: those of a group of replies are the sums of their rows; NaN where undefined."""
 
     rows: NDArray[np.float32] | Floats  # (replies, statistics)
     """Single precision holds the counts of one reply exactly: they are whole and below 2**24."""
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def take(self, rows: Ints) -> "Sums":
-        """Return the counts of these replies."""
-        return Sums(self.rows[rows])
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """All counts, one part after the other."""
+        return super().joined(parts) if parts else cls(np.empty((0, 0)))
 
     @classmethod
-    def joined(cls, parts: Sequence["Sums"]) -> "Sums":
-        """Return all counts, one part after the other."""
-        return cls(np.concatenate([part.rows for part in parts]) if parts else np.empty((0, 0)))
+    def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> Self:
+        """The counts, in double precision."""
+        return cls(_floats(cls, columns, dimensions=2))
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
-    """The words of texts, one text after the other, as integers that are equal for equal words."""
+class Tokens(Tally):
+    """The words of some texts, one text after the other, as numbers that are equal for equal words."""
 
     ids: Ints
     lengths: Ints
@@ -118,6 +178,26 @@ class Tokens:
         return cls(
             np.concatenate([part.ids for part in parts]), np.concatenate([part.lengths for part in parts])
         )
+
+    def columns(self) -> Mapping[str, Column]:
+        """The words of each text, in one column."""
+        return {"words": Ragged(self.ids, self.lengths)}
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> "Tokens":
+        """The words of each text."""
+        (words,) = columns.values()
+        if not isinstance(words, Ragged):
+            raise ValueError("the column of words is not ragged")
+        return cls(words.values, words.lengths)
+
+
+def _floats(tally: type[Tally], columns: Mapping[str, Column], *, dimensions: int) -> Floats:
+    """The only column, if it has so many dimensions."""
+    (column,) = columns.values()
+    if isinstance(column, Ragged) or column.ndim != dimensions:
+        raise ValueError(f"statistics of the kind {tally.__name__} have a column of another shape")
+    return np.asarray(column, float)
 
 
 def ranges(starts: Ints, lengths: Ints) -> Ints:

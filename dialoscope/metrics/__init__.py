@@ -13,11 +13,13 @@ from typing import Any, get_type_hints
 from dialoscope.core.errors import DialoscopeError, MetricError
 from dialoscope.core.safe_text import printable
 from dialoscope.core.suggestions import did_you_mean
+from dialoscope.core.tally import ColumnTally, Tally
 from dialoscope.metrics.shared.base import (
     AdditiveMetric,
     Bounds,
     MeanMetric,
     Metric,
+    Notes,
     PoolMetric,
     SumMetric,
     setting_types,
@@ -30,10 +32,13 @@ __all__ = [
     "SUITES",
     "AdditiveMetric",
     "Bounds",
+    "ColumnTally",
     "MeanMetric",
     "Metric",
+    "Notes",
     "PoolMetric",
     "SumMetric",
+    "Tally",
     "metric",
     "metric_class",
     "metric_names",

@@ -1,13 +1,12 @@
 """ADEM: how people would rate a reply, learned from ratings (Lowe et al., 2017)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from dialoscope.core.arrays import Floats
 from dialoscope.core.tally import Sums
-from dialoscope.metrics.shared.base import Bounds, GradeMetric, ratio
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Notes, ratio
 from dialoscope.metrics.shared.truncation_notes import note_cutting
 from dialoscope.models.bilinear import BilinearRegressor
 from dialoscope.models.protocols import Regressor
@@ -21,7 +20,7 @@ _RATING, _STRANGENESS = range(2)
 
 @dataclass(frozen=True)
 class Adem(GradeMetric[Sums]):
-    """The rating, from 1 to 5, that a model trained on ratings foretells for a reply."""
+    """The rating of a reply, from 1 to 5, predicted by a model trained on ratings."""
 
     name = "adem"
     version = 2
@@ -47,7 +46,7 @@ class Adem(GradeMetric[Sums]):
         """Undefined for a reply without words, context or reference."""
         return Sums(self.checkpoint.rate(list(batch)).reshape(-1, 2))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies were judged by only the newest part of their context, or without an end."""
         return note_cutting(batch, self.checkpoint, enumerate(batch))
 
@@ -55,22 +54,18 @@ class Adem(GradeMetric[Sums]):
         """What is foretold, cut at the ends of the scale."""
         return np.asarray(np.clip(tally.rows[:, _RATING].astype(float), *self.bounds))
 
-    def beside(self, tally: Sums) -> Mapping[str, float]:
-        """The share of replies that are unlike all that was learned from."""
-        return {"far": _far(tally)}
-
-    def caution(self, tally: Sums) -> str:
-        """A model knows nothing of what is unlike all that it learned from."""
-        if not _far(tally) > FAR:
-            return ""
-        return (
-            f"{self}: more than {FAR:.0%} of replies lie farther from what the checkpoint learned from than "
-            "99 of 100 rated replies did (far); what it foretells of them is a guess. Train one on replies "
-            "and contexts of this kind."
+    def notes(self, tally: Sums) -> Notes:
+        """The share of replies that are unlike all training data, and a warning where they are many."""
+        far = _share_of_strange_replies(tally)
+        warning = (
+            f"{self}: more than {FAR:.0%} of replies are farther from the training data of the checkpoint "
+            "than 99 of 100 rated replies were (far); their predicted ratings are guesses. Train a "
+            "checkpoint on replies and contexts of this kind."
         )
+        return Notes({"far": far}, warning if far > FAR else "")
 
 
-def _far(tally: Sums) -> float:
+def _share_of_strange_replies(tally: Sums) -> float:
     strange = tally.rows[:, _STRANGENESS].astype(float)
     known = strange[~np.isnan(strange)]
     return float(ratio(np.array([(known > 1).sum()]), np.array([len(known)]))[0])

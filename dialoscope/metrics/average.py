@@ -11,7 +11,7 @@ from dialoscope.metrics.shared.word_vectors import FBD, NLG_EVAL, VectorTexts, W
 
 @dataclass(frozen=True)
 class Average(WordVectorMetric):
-    """How near the mean of the reply's word vectors is to that of a reference."""
+    """The cosine similarity of the mean word vectors of a reply and a reference."""
 
     name = "average"
     version = 1

@@ -26,7 +26,7 @@ _NO_FILE = ("none", "references")
 
 @dataclass(frozen=True)
 class Bertscore(GradeMetric[Sums]):
-    """How like the tokens of a reply are to those of a reference, each to the most like, for an encoder."""
+    """The similarity of the tokens of a reply and a reference, each matched to the most similar one."""
 
     name = "bertscore"
     version = 1
@@ -65,15 +65,6 @@ class Bertscore(GradeMetric[Sums]):
         return Bounds(-math.inf if self.baseline else -1, 1)
 
     @property
-    def of_each_alone(self) -> bool:
-        """Whether a reply has the same number among any others of its system.
-
-        The weights of tokens come from all of the system's references where `idf` says so: measuring some of
-        its replies is another measurement then. Order and other systems never show.
-        """
-        return self.idf != "references"
-
-    @property
     def backends(self) -> tuple[Backend, ...]:
         """The encoder, and the files that a number depends on."""
         corpus = () if self.idf in _NO_FILE else (Sentences(self.idf),)
@@ -100,7 +91,7 @@ class Bertscore(GradeMetric[Sums]):
         np.fmax.at(best, compared.owner, each)
         return Sums((best - level) / (1 - level))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies, or references of theirs, were read without their end."""
         return note_cut_references(batch, self.encoder, self._as_read)
 

@@ -23,7 +23,7 @@ _TINY, _SMALL = 1e-15, 1e-9
 
 @dataclass(frozen=True)
 class Bleu(SumMetric):
-    """How many of the reply's n-grams stand in a reference, times a penalty for short replies."""
+    """The n-gram precision of a reply against its references, times a brevity penalty."""
 
     name = "bleu"
     version = 1

@@ -9,7 +9,7 @@ from dialoscope.models.language_model import TransformerLanguageModel
 
 @dataclass(frozen=True)
 class Coherence(ScaledLikelihood, ReadInContext):
-    """How likely a language model finds a reply after its context."""
+    """The log-probability of a reply after its context by a language model, on a scale from 0 to 1."""
 
     name = "coherence"
     version = 2

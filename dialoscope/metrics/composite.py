@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import Sums
 from dialoscope.metrics import metric
-from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric, measured
-from dialoscope.metrics.shared.combination import ASPECTS, Aspect, Combination, Part, Scale, load
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Metric, Notes, measure_once
+from dialoscope.metrics.shared.combination import Aspect, Combination, load
 from dialoscope.models.asset_kinds import check_kind
+from dialoscope.models.fakes import FAKE_COMPOSITE
 from dialoscope.models.locations import SPEC
 from dialoscope.models.protocols import Backend
 from dialoscope.text.batch import Batch
@@ -30,7 +31,7 @@ SHOWN = 16
 
 @dataclass(frozen=True)
 class Composite(GradeMetric[Sums]):
-    """How good a reply is, by parts that need no references: each on a fixed scale, weighted as people do."""
+    """A weighted sum of reference-free metrics on fixed scales, with weights fitted to people's ratings."""
 
     name = "composite"
     version = 1
@@ -70,7 +71,7 @@ class Composite(GradeMetric[Sums]):
     def combination(self) -> Combination:
         """Parts, scales and weights, read again where the file has changed."""
         if self.model == FAKE:
-            return _FAKE
+            return _fake()
         spec = _folder(self.model) / SPEC
         return _loaded(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
 
@@ -111,14 +112,14 @@ class Composite(GradeMetric[Sums]):
 
     def measure(self, batch: Batch) -> Sums:
         """The value of each part; nothing at all of a reply that says nothing."""
-        columns = [part.score_each(measured(part, batch)) for part in self.parts]
+        columns = [part.score_each(measure_once(part, batch)) for part in self.parts]
         values = np.array(columns, float).reshape(len(self.parts), len(batch)).T
         silent = np.array([not one.response.strip() for one in batch], bool)
         return Sums(np.where(silent[:, None], math.nan, values))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """What there is to note of its parts."""
-        return [note for part in self.parts for note in part.notes(batch)]
+        return [note for part in self.parts for note in part.warnings(batch)]
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined for a reply of which every part that needs a context is, or every part at all."""
@@ -128,26 +129,25 @@ class Composite(GradeMetric[Sums]):
         lacking = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
         return np.where(lacking, math.nan, scores)
 
-    def contributions(self, tally: Sums) -> Mapping[str, Floats]:
-        """What each part adds to or takes from the middle, .5; NaN where the part is undefined."""
+    def _parts_of_replies(self, tally: Sums) -> Mapping[str, Floats]:
+        """What each part adds to the neutral value, .5; NaN where the part is undefined."""
         values = _values(tally, len(self.parts))
         added = self.combination.contributions(values, self.aspect)
         added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
         return {self.combination.parts[place].name: added[:, place] for place in self._used}
 
-    def beside(self, tally: Sums) -> Mapping[str, float]:
-        """What each part adds for a system, and for how many replies parts were undefined and so neutral."""
+    def notes(self, tally: Sums) -> Notes:
+        """What each part adds, and the number of replies for which a part is undefined and so neutral."""
+        parts = self._parts_of_replies(tally)
         defined = ~np.isnan(self.score_each(tally))
-        if not defined.any():
-            return {}
-        found: dict[str, float] = {}
-        parts = self.contributions(tally)
-        for name, added in parts.items():
-            found[name] = math.fsum(np.nan_to_num(added[defined]).tolist()) / int(defined.sum())
-        for name, added in parts.items():
-            if neutral := int(np.isnan(added[defined]).sum()):
-                found[f"without {name}"] = float(neutral)
-        return found
+        numbers: dict[str, float] = {}
+        if defined.any():
+            for name, added in parts.items():
+                numbers[name] = math.fsum(np.nan_to_num(added[defined]).tolist()) / int(defined.sum())
+            for name, added in parts.items():
+                if neutral := int(np.isnan(added[defined]).sum()):
+                    numbers[f"without {name}"] = float(neutral)
+        return Notes(numbers, parts=parts)
 
     @property
     def _used(self) -> list[int]:
@@ -221,27 +221,6 @@ def _parts(found: Combination) -> tuple[Metric[Any], ...]:
     return _parts_of(tuple(zip(names, found.signatures, strict=True)))
 
 
-_FAKE_PARTS = (
-    Part("pmi", "pmi:lm=fake"),
-    Part("fluency", "fluency:lm=fake,scale=raw"),
-    Part("relatedness", "relatedness:encoder=fake"),
-    Part("self-consistency", "self-consistency:nli=fake"),
-    Part("words", "words", cap=8),
-    Part("repetition", "repetition-1", better="less"),
-)
-_FAKE = Combination(
-    parts=_FAKE_PARTS,
-    scales=(
-        Scale((-1.0, 1.0), (0.0, 1.0)),
-        Scale((-10.0, -2.0), (0.0, 1.0)),
-        *(Scale((0.0, 1.0), (0.0, 1.0)),) * 2,
-        Scale((0.0, 8.0), (0.0, 1.0)),
-        Scale((0.0, 1.0), (0.0, 1.0)),
-    ),
-    weights={
-        **dict.fromkeys(ASPECTS, (0.25, 0.125, 0.25, 0.125, 0.125, 0.125)),
-        "fluency": (0.0, 0.75, 0.0, 0.0, 0.0, 0.25),
-    },
-    signatures=("",) * len(_FAKE_PARTS),
-)
-"""A stand-in that needs no model."""
+@cache
+def _fake() -> Combination:
+    return Combination.of(FAKE_COMPOSITE)

@@ -16,7 +16,7 @@ from dialoscope.text.tokens import hashed_grams
 
 @dataclass(frozen=True)
 class Distinct(GramMetric):
-    """Different n-grams over all n-grams: in everything a system said, or in each reply and averaged."""
+    """The number of different n-grams over the number of all, of a system or as a mean over replies."""
 
     name = "distinct"
     version = 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Tokens, ranges
-from dialoscope.metrics.shared.base import AdditiveMetric, Amount, Bounds, ratio
+from dialoscope.metrics.shared.base import AdditiveMetric, Amount, Bounds, Notes, ratio
 from dialoscope.metrics.shared.ngrams import check_n, counts_in_each
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
@@ -109,11 +109,15 @@ class Diversity(AdditiveMetric[Tokens]):
         """The mean over groups; undefined when there are none."""
         return ratio(sums[:, 0], sums[:, 1])
 
-    def beside(self, tally: Tokens) -> Mapping[str, float]:
-        """Over how many groups, the same over unrelated replies, and what the entropy of all is made of.
+    def notes(self, tally: Tokens) -> Notes:
+        """The parts of the entropy of all n-grams, and a warning where groups are of several sizes."""
+        return Notes(self._numbers(tally), self._warning(tally))
 
-        What a system says varies within groups, and between them: the entropy of all its n-grams is the
-        mean of those within (a group counting by its n-grams) and what the group tells of the n-gram.
+    def _numbers(self, tally: Tokens) -> Mapping[str, float]:
+        """The number of groups, the entropy in groups of unrelated replies, and the parts of that of all.
+
+        A system's replies vary within groups, and between them: the entropy of all its n-grams is the mean
+        of those within groups (weighted by n-grams) and the information that the group has on the n-gram.
         """
         groups = _Groups.of(tally)
         groups = groups.some(~np.isnan(self._of_groups(groups)))
@@ -130,7 +134,7 @@ class Diversity(AdditiveMetric[Tokens]):
             "between": max(0.0, every - within),
         }
 
-    def caution(self, tally: Tokens) -> str:
+    def _warning(self, tally: Tokens) -> str:
         """More replies have more n-grams to vary."""
         groups = _Groups.of(tally)
         sizes = groups.sizes()[~np.isnan(self._of_groups(groups))]

@@ -14,7 +14,7 @@ from dialoscope.text.tokens import hashed_grams
 
 @dataclass(frozen=True)
 class Entropy(GramMetric):
-    """How evenly a system's n-grams are spread, in bits: unlike Distinct, it sees how often each comes."""
+    """The entropy of a system's n-grams, in bits; unlike Distinct, it depends on their frequencies."""
 
     name = "entropy"
     version = 1

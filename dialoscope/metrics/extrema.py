@@ -12,7 +12,7 @@ from dialoscope.metrics.shared.word_vectors import FBD, NLG_EVAL, VectorTexts, W
 
 @dataclass(frozen=True)
 class Extrema(WordVectorMetric):
-    """How near the reply's most extreme values are to a reference's, dimension by dimension."""
+    """The cosine similarity of the most extreme word-vector values of a reply and a reference."""
 
     name = "extrema"
     version = 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
-from dialoscope.metrics.shared.base import Bounds
+from dialoscope.metrics.shared.base import Bounds, Notes
 from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.frechet import (
     Moments,
@@ -32,7 +32,7 @@ In 384 dimensions intervals hold the truth in .36 from 60 points, in .73 from 15
 
 @dataclass(frozen=True)
 class Fbd(DistributionMetric):
-    """How far apart a system's replies and people's lie, each seen as a Gaussian cloud of encoded pairs."""
+    """The Fréchet distance of replies and people's replies, encoded with their contexts."""
 
     name = "fbd"
     version = 2
@@ -124,7 +124,11 @@ class Fbd(DistributionMetric):
     def _squared(self) -> bool:
         return self.mean_term == "squared"
 
-    def caution(self, tally: Points) -> str:
+    def notes(self, tally: Points) -> Notes:
+        """Its baselines, and a warning where there are few points for their dimensions."""
+        return Notes(self._numbers(tally), self._warning(tally))
+
+    def _warning(self, tally: Points) -> str:
         """With fewer points than dimensions the plain value is mostly bias."""
         few, fair = self._few(tally), replace(self, estimator="debiased")
         if math.isnan(self.score(tally)) or few >= tally.table.dims:
@@ -145,8 +149,8 @@ class Fbd(DistributionMetric):
             f"error is not known; {self._fewest(tally)} are needed."
         )
 
-    def beside(self, tally: Points) -> Mapping[str, float]:
-        """From how many points it is, and how far off halves of people's own are, and saying nothing."""
+    def _numbers(self, tally: Points) -> Mapping[str, float]:
+        """The numbers of points, the distance of halves of people's points, and that of empty replies."""
         sizes = {"n": float(tally.generated.count), "real": float(tally.people.count)}
         if self.estimator == "debiased":
             return sizes

@@ -37,14 +37,14 @@ class _ReadAlone(Metric[Sums]):
         """Undefined for a blank reply."""
         return totals(reading(batch, self.lm).answers(alone(batch, self.spaces)))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies are longer than the model sees at once."""
         return note_cut_texts(batch, self.lm, alone(batch, self.spaces))
 
 
 @dataclass(frozen=True)
 class Fluency(ScaledLikelihood, _ReadAlone):
-    """How likely a language model finds a reply by itself, whatever it replies to."""
+    """The log-probability of a reply without its context by a language model, on a scale from 0 to 1."""
 
     name = "fluency"
     version = 2

@@ -15,7 +15,7 @@ from dialoscope.text.batch import Batch
 
 @dataclass(frozen=True)
 class Greedy(WordVectorMetric):
-    """How near each word's nearest word on the other side is, averaged over words and both directions."""
+    """The mean similarity of each word to its nearest word on the other side, in both directions."""
 
     name = "greedy"
     version = 1

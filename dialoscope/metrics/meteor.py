@@ -52,7 +52,7 @@ _CHUNKS, _SCORE = 20, 21
 
 @dataclass(frozen=True)
 class Meteor(SumMetric):
-    """Words of the reply that stand for words of a reference, equal or alike, and how many runs they make."""
+    """The alignment of a reply with a reference by exact words, stems, synonyms and paraphrases."""
 
     name = "meteor"
     version = 1

@@ -1,14 +1,13 @@
 """Are an encoder's dimensions normally distributed, as the Fréchet distance takes for granted?"""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.metrics.shared.base import Bounds
+from dialoscope.metrics.shared.base import Bounds, Notes
 from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.points import Points
 
@@ -18,7 +17,7 @@ MOST = 5000
 
 @dataclass(frozen=True)
 class Normality(DistributionMetric):
-    """The mean over dimensions of the p-value with which Shapiro and Wilk's test takes them for normal."""
+    """The mean p-value of the Shapiro-Wilk test for normality over the dimensions of an encoder."""
 
     name = "normality"
     version = 2
@@ -50,11 +49,11 @@ class Normality(DistributionMetric):
     def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
         return np.empty(0)  # people and the system are not compared here
 
-    def beside(self, tally: Points) -> Mapping[str, float]:
-        """How much the dimensions differ, and from how many points this was made."""
+    def notes(self, tally: Points) -> Notes:
+        """The standard deviation over dimensions, and the number of points."""
         p = self.by_dimension(tally)
         cloud = tally.replies if self.of == "replies" else tally.people
-        return {"sd": float(np.std(p)) if len(p) else np.nan, "n": float(min(cloud.count, MOST))}
+        return Notes({"sd": float(np.std(p)) if len(p) else np.nan, "n": float(min(cloud.count, MOST))})
 
     def by_dimension(self, tally: Points) -> Floats:
         """The p-value of each dimension that varies at all."""

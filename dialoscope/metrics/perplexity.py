@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dialoscope.core.arrays import Floats
 from dialoscope.core.tally import Sums
-from dialoscope.metrics.shared.base import Bounds, SumMetric, measured, ratio
+from dialoscope.metrics.shared.base import Bounds, SumMetric, measure_once, ratio
 from dialoscope.metrics.shared.likelihoods import ReadInContext
 from dialoscope.text.batch import Batch
 
@@ -18,7 +18,7 @@ _LOWEST_MEAN = -709.0
 
 @dataclass(frozen=True)
 class Perplexity(SumMetric, ReadInContext):
-    """Among how many equally likely tokens a language model might as well choose the next one of a reply."""
+    """The perplexity of a language model on a reply after its context."""
 
     name = "perplexity"
     version = 2
@@ -35,16 +35,16 @@ class Perplexity(SumMetric, ReadInContext):
         """What shifts a logarithm multiplies the number."""
         return self.tolerance
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Also which replies have a perplexity beyond double range."""
-        tally = measured(self, batch)
+        tally = measure_once(self, batch)
         rows = np.flatnonzero(super().defined(tally) & ~self.defined(tally))
         if not len(rows):
-            return super().notes(batch)
+            return super().warnings(batch)
         count = f"{len(rows):,} of {len(batch):,} replies {'has' if len(rows) == 1 else 'have'}"
         first = batch[int(rows[0])]
         return [
-            *super().notes(batch),
+            *super().warnings(batch),
             f"{count} no {self}, which is beyond what a double holds where the mean log-probability of the "
             f"tokens is below {_LOWEST_MEAN:g}; the first is {first.id!r} of {first.system!r}.",
         ]

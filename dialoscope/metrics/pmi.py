@@ -18,7 +18,7 @@ from dialoscope.text.batch import Batch
 
 @dataclass(frozen=True)
 class Pmi(GradeMetric[Sums], ReadInContext):
-    """How much likelier a language model finds a reply after its context than by itself."""
+    """The log-probability of a reply after its context minus that without it, by a language model."""
 
     name = "pmi"
     version = 2

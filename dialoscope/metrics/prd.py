@@ -9,28 +9,15 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
-from dialoscope.metrics.shared.base import Bounds, ratio
+from dialoscope.metrics.shared.base import Bounds, Notes, PrecisionRecall, ratio
 from dialoscope.metrics.shared.clusters import assign_clusters
 from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.points import SAMPLE, Points
 
 
-class Curve(NamedTuple):
-    """Precision and recall of a system for each of the angles, averaged over runs."""
-
-    precision: Floats
-    recall: Floats
-
-    @property
-    def best(self) -> float:
-        """The highest F1."""
-        both = self.precision + self.recall
-        return float((2 * self.precision * self.recall / np.where(both > 0, both, 1)).max())
-
-
 @dataclass(frozen=True)
 class Prd(DistributionMetric):
-    """How much of what a system says people could say, and the other way round: the best F1 of the two."""
+    """The best F1 of precision and recall between the distributions of replies and people's replies."""
 
     name = "prd"
     version = 2
@@ -69,15 +56,15 @@ class Prd(DistributionMetric):
 
     def score(self, tally: Points) -> float:
         """The best F1 on the curve; undefined where a side has no point, or clusters have too few."""
-        return self.curve(tally).best
+        return self._curve(*self._shares(self._clustered(tally))).best
 
-    def curve(self, tally: Points) -> Curve:
-        """Precision and recall for each angle."""
-        people, generated = self._shares(self._clustered(tally))
-        return self._curve(people, generated)
+    def notes(self, tally: Points) -> Notes:
+        """Its spread and baseline, a warning where there are few points for the clusters, and the curve."""
+        curve = self._curve(*self._shares(self._clustered(tally)))
+        return Notes(self._numbers(tally), self._warning(tally), curve=curve)
 
-    def caution(self, tally: Points) -> str:
-        """A few points in each cluster make a number that is mostly chance."""
+    def _warning(self, tally: Points) -> str:
+        """With a few points in each cluster the number is mostly noise."""
         sizes = tally.generated.count, tally.people.count
         if min(sizes) >= 5 * self.clusters or math.isnan(self.score(tally)):
             return ""
@@ -86,8 +73,8 @@ class Prd(DistributionMetric):
             "which is few: look at its spread, or ask for fewer clusters."
         )
 
-    def beside(self, tally: Points) -> Mapping[str, float]:
-        """How many points there are, how much a run differs from the next, and people's against people's."""
+    def _numbers(self, tally: Points) -> Mapping[str, float]:
+        """The numbers of points, the spread over clusterings, and the score of people against people."""
         found = self._clustered(tally)
         people, generated = self._shares(found)
         scores = [
@@ -167,14 +154,14 @@ class Prd(DistributionMetric):
         counts = np.stack([np.bincount(run, minlength=self.clusters) for run in side])
         return ratio(counts.astype(float), counts.sum(axis=1)[:, None])
 
-    def _curve(self, people: Floats, generated: Floats) -> Curve:
+    def _curve(self, people: Floats, generated: Floats) -> PrecisionRecall:
         """Averaged over runs."""
         slopes = np.tan(np.arange(1, self.angles + 1) / (self.angles + 1) * math.pi / 2)[:, None]
         precision = np.mean(
             [np.minimum(slopes * real, own).sum(axis=1) for real, own in zip(people, generated, strict=True)],
             axis=0,
         )
-        return Curve(np.minimum(precision, 1), np.minimum(precision / slopes[:, 0], 1))
+        return PrecisionRecall(np.minimum(precision, 1), np.minimum(precision / slopes[:, 0], 1))
 
 
 class _Labels(NamedTuple):

@@ -17,7 +17,7 @@ from dialoscope.text.batch import Batch
 
 @dataclass(frozen=True)
 class Relatedness(MeanMetric):
-    """How near the vector of a reply is to that of the turn before it, to an encoder."""
+    """The cosine similarity of a reply and the turn before it, as vectors of an encoder."""
 
     name = "relatedness"
     version = 2
@@ -55,7 +55,7 @@ class Relatedness(MeanMetric):
         found[both] = cosines(vectors[left], vectors[right]).clip(-1, 1)
         return found
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which contexts were read without their oldest part, and which replies without their end."""
         replies = (example.response.strip() for example in batch)
         return [

@@ -36,7 +36,7 @@ class _Shares(NamedTuple):
 
 @dataclass(frozen=True)
 class Rouge(MeanMetric):
-    """How much of a reference the reply holds, and how much of the reply stands in a reference."""
+    """The overlap of a reply with a reference, in n-grams or common subsequences: recall, precision or F1."""
 
     name = "rouge"
     version = 1

@@ -13,7 +13,7 @@ from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Sums
 from dialoscope.metrics.ruber_referenced import POOLINGS, PooledBesideReferences
 from dialoscope.metrics.ruber_unreferenced import JudgedInContext
-from dialoscope.metrics.shared.base import Bounds, Fitted, GradeMetric
+from dialoscope.metrics.shared.base import Bounds, Fit, GradeMetric, Notes
 from dialoscope.text.batch import Batch
 
 Blend = Literal["arithmetic", "geometric", "min", "max"]
@@ -34,7 +34,7 @@ FEW = 20
 """Replies below which it is warned of that the two at the ends decide the scale."""
 
 
-class Span(NamedTuple):
+class ScaleEnds(NamedTuple):
     """The values of a part that become 0 and 1; both are 0 where they are to be fitted."""
 
     low: float
@@ -54,7 +54,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
-    """How well a reply suits its context and how near it is to a reference, each on a scale, blended."""
+    """A blend of RUBER's unreferenced and referenced scores, each on a scale from 0 to 1."""
 
     name = "ruber"
     version = 1
@@ -105,9 +105,9 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         """The probability, and a cosine for each way of pooling."""
         return Sums(np.column_stack([self.judged(batch), self.similarities(batch)]))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """What there is to note of both parts."""
-        return [*PooledBesideReferences.notes(self, batch), *JudgedInContext.notes(self, batch)]
+        return [*PooledBesideReferences.warnings(self, batch), *JudgedInContext.warnings(self, batch)]
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined where a part is, and on a scale that was never fitted."""
@@ -122,32 +122,32 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
     @property
     def unfitted(self) -> Self:
         """Without any scale."""
-        return replace(self, **_ends({part: Span(0, 0) for part in PARTS}))
+        return replace(self, **_ends({part: ScaleEnds(0, 0) for part in PARTS}))
 
-    def fitted(self, tally: Sums) -> Fitted:
+    def fit_scale(self, tally: Sums) -> Fit:
         """With the lowest and highest value among these replies; as it was, and so undefined, without any."""
         if not self.to_fit:
-            return Fitted(self)
+            return Fit(self)
         parts = self._parts(tally)
         both = np.logical_and.reduce([np.isfinite(values) for values in parts.values()])
         if not both.any():
-            return Fitted(self, f"{self} is undefined: no reply has both parts, to fit its scale to.")
+            return Fit(self, f"{self} is undefined: no reply has both parts, to fit its scale to.")
         found = {part: _span_of(values[both]) for part, values in parts.items()}
         flat = [part for part, span in found.items() if not span.is_set]
         if flat:
-            return Fitted(
+            return Fit(
                 self,
                 f"{self} is undefined: all replies have the same {' and the same '.join(flat)} score, "
                 "and no scale tells them apart.",
             )
-        return Fitted(replace(self, **_ends(found)), self._few(int(both.sum())))
+        return Fit(replace(self, **_ends(found)), self._few(int(both.sum())))
 
-    def beside(self, tally: Sums) -> Mapping[str, float]:
-        """What became 0 and 1, once that is known."""
-        return {} if self.to_fit else _ends({part: self._span(part) for part in PARTS}, " ")
+    def notes(self, tally: Sums) -> Notes:
+        """The values of both parts that became 0 and 1, once they are fitted."""
+        return Notes({} if self.to_fit else _ends({part: self._span(part) for part in PARTS}, " "))
 
-    def _span(self, part: str) -> Span:
-        return Span(getattr(self, f"{part}_low"), getattr(self, f"{part}_high"))
+    def _span(self, part: str) -> ScaleEnds:
+        return ScaleEnds(getattr(self, f"{part}_low"), getattr(self, f"{part}_high"))
 
     def _parts(self, tally: Sums) -> dict[str, Floats]:
         rows = tally.rows.astype(float)
@@ -158,16 +158,16 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
             return ""
         return (
             f"The scale of {self} was fitted to {count} replies, so that the lowest and highest of them "
-            "decide it; fit it to more, or take that of a larger run with --like RUN (like=)."
+            "decide it; fit it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
         )
 
 
-def _span_of(values: Floats) -> Span:
+def _span_of(values: Floats) -> ScaleEnds:
     """The lowest and the highest; ends that are the same when they can be typed again are no scale."""
-    return Span(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
+    return ScaleEnds(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
 
 
-def _ends(spans: Mapping[str, Span], joint: str = "_") -> dict[str, Any]:
+def _ends(spans: Mapping[str, ScaleEnds], joint: str = "_") -> dict[str, Any]:
     """The ends of all scales by their settings' names."""
     return {
         f"{part}{joint}{end}": value for part, span in spans.items() for end, value in span._asdict().items()

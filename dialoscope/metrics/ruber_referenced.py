@@ -75,7 +75,7 @@ class PooledBesideReferences(Metric[Sums]):
         compare = self._compared_words if self.vectors else self._compared_tokens
         return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies, or references of theirs, were read without their end."""
         return [] if self.vectors else note_cut_references(batch, self.encoder, str)
 
@@ -103,7 +103,7 @@ class PooledBesideReferences(Metric[Sums]):
 
 @dataclass(frozen=True)
 class RuberReferenced(PooledBesideReferences, GradeMetric[Sums]):
-    """How near a reply is to a reference, both as one vector pooled from those of their tokens or words."""
+    """The cosine similarity of a reply and a reference, as pooled vectors of tokens or words."""
 
     name = "ruber-referenced"
     version = 1

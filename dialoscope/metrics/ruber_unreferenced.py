@@ -46,7 +46,7 @@ class JudgedInContext(Metric[Sums]):
         """The probability that each reply is right; undefined without anything said, before or in reply."""
         return batch.once(("judged", self.model, self.turns), lambda: self._judged(batch))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies were judged by only the newest part of their context, or without their end."""
         pairs = enumerate(shown(example, self.turns) for example in batch)
         return note_cutting(batch, self.model, ((row, pair) for row, pair in pairs if pair is not None))
@@ -71,7 +71,7 @@ class JudgedInContext(Metric[Sums]):
 
 @dataclass(frozen=True)
 class RuberUnreferenced(JudgedInContext, GradeMetric[Sums]):
-    """How probably a reply is the right one after its context, to a model trained to tell it from others."""
+    """The probability that a reply is the right one after its context, by a trained classifier."""
 
     name = "ruber-unreferenced"
     version = 1

@@ -20,7 +20,7 @@ from dialoscope.text.tokens import hashed_grams, reply_words
 
 @dataclass(frozen=True)
 class SelfBleu(PoolMetric[Tokens]):
-    """How well a system's other replies foretell each of its replies: 100 when it always says the same."""
+    """The mean BLEU of each reply against the other replies of its system; 100 if all are the same."""
 
     name = "self-bleu"
     version = 1

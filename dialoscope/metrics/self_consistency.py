@@ -13,7 +13,7 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MetricError
 from dialoscope.core.records import Example
 from dialoscope.core.tally import Sums
-from dialoscope.metrics.shared.base import Bounds, GradeMetric, Reason
+from dialoscope.metrics.shared.base import Bounds, GradeMetric, Notes, TurnEffects
 from dialoscope.metrics.shared.truncation_notes import note_cutting
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.protocols import Classifier, Pair
@@ -27,7 +27,7 @@ _MEAN, _MAX, _LAST, _TURN = range(4)
 
 @dataclass(frozen=True)
 class SelfConsistency(GradeMetric[Sums]):
-    """1 less the probability that a reply contradicts what its speaker said before, to an NLI model."""
+    """1 minus the probability that a reply contradicts its speaker's earlier turns, by an NLI model."""
 
     name = "self-consistency"
     version = 2
@@ -67,7 +67,7 @@ class SelfConsistency(GradeMetric[Sums]):
         rows = [_row(found, places) for found, places in zip(parts, turns, strict=True)]
         return Sums(np.array(rows, float).reshape(-1, 4))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Where speakers were assumed to alternate, and which texts were cut."""
         turns = [earlier_turns(example) for example in batch]
         owners = (row for row, own in enumerate(turns) for _ in own)
@@ -83,12 +83,10 @@ class SelfConsistency(GradeMetric[Sums]):
         """1 less the probability of contradiction."""
         return 1 - tally.rows[:, {"mean": _MEAN, "max": _MAX, "last": _LAST}[self.over]].astype(float)
 
-    def reasons(self, tally: Sums) -> list[Reason | None]:
-        """The turn that each reply contradicts most, and how probably."""
-        return [
-            None if math.isnan(turn) else Reason(int(turn), float(most))
-            for turn, most in tally.rows[:, [_TURN, _MAX]].tolist()
-        ]
+    def notes(self, tally: Sums) -> Notes:
+        """The turn that each reply contradicts most, and the probability of this contradiction."""
+        rows = tally.rows.astype(float)
+        return Notes(turns=TurnEffects(rows[:, _TURN], rows[:, _MAX]))
 
     def _column(self) -> int:
         labels = self.nli.labels

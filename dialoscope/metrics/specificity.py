@@ -16,7 +16,7 @@ from dialoscope.text.tokens import replies_of, vocabulary_of
 
 @dataclass(frozen=True)
 class Specificity(MeanMetric):
-    """How rare a reply's words are among what people say: "I do not know" suits everything."""
+    """The mean rarity of a reply's words in everyday language; low for "I do not know"."""
 
     name = "specificity"
     version = 1

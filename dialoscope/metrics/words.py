@@ -13,7 +13,7 @@ from dialoscope.text.tokens import replies_of
 
 @dataclass(frozen=True)
 class Words(MeanMetric):
-    """How many words a reply has; length alone explains much of what other metrics find."""
+    """The number of words of a reply; length alone explains much of what other metrics find."""
 
     name = "words"
     version = 1

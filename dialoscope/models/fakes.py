@@ -6,12 +6,13 @@ numbers, alone or among others, and texts that are more alike have nearer vector
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
 from string import ascii_lowercase
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -238,3 +239,44 @@ class FakeLexicon(_Fake):
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
         """The word, and without its s."""
         return tuple(dict.fromkeys([word.lower(), word.lower().removesuffix("s")]))
+
+
+_ASPECTS = ("overall", "coherence", "fluency", "engagement")
+
+
+def _fake_part(name: str, metric: str, better: str = "more", cap: float | None = None) -> dict[str, Any]:
+    return {
+        "name": name, "metric": metric, "better": better, "cap": cap, "aspects": _ASPECTS, "excess": 0.0
+    }  # fmt: skip
+
+
+def _fake_scale(low: float, high: float) -> dict[str, Any]:
+    return {"values": (low, high), "shares": (0.0, 1.0)}
+
+
+FAKE_COMPOSITE: Mapping[str, Any] = MappingProxyType(
+    {
+        "parts": (
+            _fake_part("pmi", "pmi:lm=fake"),
+            _fake_part("fluency", "fluency:lm=fake,scale=raw"),
+            _fake_part("relatedness", "relatedness:encoder=fake"),
+            _fake_part("self-consistency", "self-consistency:nli=fake"),
+            _fake_part("words", "words", cap=8),
+            _fake_part("repetition", "repetition-1", better="less"),
+        ),
+        "scales": (
+            _fake_scale(-1.0, 1.0),
+            _fake_scale(-10.0, -2.0),
+            *[_fake_scale(0.0, 1.0)] * 2,
+            _fake_scale(0.0, 8.0),
+            _fake_scale(0.0, 1.0),
+        ),
+        "weights": {
+            **dict.fromkeys(_ASPECTS, (0.25, 0.125, 0.25, 0.125, 0.125, 0.125)),
+            "fluency": (0.0, 0.75, 0.0, 0.0, 0.0, 0.25),
+        },
+        "signatures": ("",) * 6,
+        "models": {},
+    }
+)
+"""A composite of metrics with fake models, as a checkpoint records one."""

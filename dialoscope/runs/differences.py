@@ -1,6 +1,6 @@
-"""Two systems side by side: how far apart they are on the contexts that both answered, and how sure that is.
+"""The difference of two systems on the contexts that both answered, with its interval and test.
 
-Whatever says something of replies can be looked at so: every metric of a run, and what people said of them.
+Systems are compared by measures: the metrics of a run, and the aspects that people rated.
 """
 
 import math
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
-from dialoscope.metrics.shared.base import ratio, summed_score
-from dialoscope.runs.intervals import Side, equally_many, most_blocks
+from dialoscope.metrics import Metric
+from dialoscope.metrics.shared.base import SumForm, ratio, summed_score
+from dialoscope.runs.intervals import Side, count_blocks, equally_many
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
     from dialoscope.runs.result import Result
 
 RATED = "rated:"
-"""What stands before an aspect that people rated, so that it is not taken for a metric of that name."""
+"""The prefix of an aspect that people rated, which distinguishes it from a metric of that name."""
 SAME = 1e-9
 """Values that differ by less than this part of them are equal."""
 
 
-class Summed(NamedTuple):
+class SideSums(NamedTuple):
     """How a number is made from sums over replies."""
 
     rows: Callable[[Side], Floats]
-    """What is added up, a row for each reply."""
+    """The values that are added up, a row for each reply."""
     finish: Callable[[Floats], Floats]
 
 
-class Pooled(NamedTuple):
+class SideLeaveOuts(NamedTuple):
     """How a number is made from everything that a system said."""
 
     without: Callable[[Side, Ints], Floats]
     """The number with each block of replies left out in turn."""
     blocks: Callable[[int], int]
-    """How many blocks so many replies are put into."""
+    """The number of blocks for a number of replies."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What systems are compared by: a metric of a run, or what people said of an aspect."""
+    """A number by which systems are compared: a metric of a run, or the ratings of an aspect."""
 
     name: str
     signature: str
@@ -68,9 +68,9 @@ class Measure:
     score: Callable[[Side], float]
     each: Callable[[Side], Floats] | None
     """The value of each reply; nothing where a system's number is not made from these."""
-    made: Summed | Pooled
+    form: SideSums | SideLeaveOuts
     depends_on: str | None = None
-    """Of what there must be equally much: words or replies."""
+    """What both systems need equally many of: words or replies."""
     amount: Callable[[Side], int] = lambda side: len(side.rows)
     """The number of these."""
     widest: float = math.inf
@@ -80,40 +80,38 @@ class Measure:
 def measures(result: "Result") -> tuple[Measure, ...]:
     """The metrics of a run, and then the aspects that people rated."""
     rated = [_rated(aspect, result) for aspect in result.ratings.aspects]
-    return (*(of_metric(one, result.label(one)) for one in result.metrics), *rated)
+    return (*(of_metric(metric, result.label(metric)) for metric in result.metrics), *rated)
 
 
-def of_metric(one: Metric[Any], name: str) -> Measure:
-    """A metric, by what it is called in a run."""
-
-    def each(side: Side) -> Floats:
-        return one.score_each(side.tally(one))
-
+def of_metric(metric: Metric[Any], name: str) -> Measure:
+    """The measure that a metric is, by its name in a run."""
+    form = metric.sum_form
     return Measure(
         name,
-        one.signature,
-        one.higher_is_better,
-        score=lambda side: side.score(one),
-        each=each if isinstance(one, AdditiveMetric) and one.of_replies else None,
-        made=_made(one),
-        depends_on=one.depends_on,
-        amount=lambda side: one.amount(side.tally(one)),
-        widest=one.bounds.high - one.bounds.low,
+        metric.signature,
+        metric.higher_is_better,
+        score=lambda side: side.score(metric),
+        each=(lambda side: metric.score_each(side.tally(metric))) if form and metric.of_replies else None,
+        form=_of_leave_outs(metric) if form is None else _of_metric_sums(metric, form),
+        depends_on=metric.depends_on,
+        amount=lambda side: metric.amount(side.tally(metric)),
+        widest=metric.bounds.high - metric.bounds.low,
     )
 
 
-def _made(one: Metric[Any]) -> Summed | Pooled:
-    if isinstance(one, AdditiveMetric):
-        return Summed(lambda side: side.sums(one), one.finish)
-    assert isinstance(one, PoolMetric)  # noqa: S101 - there are no others
-    return Pooled(
-        lambda side, blocks: one.scores_without(side.tally(one), blocks),
-        lambda replies: most_blocks(one, replies),
+def _of_metric_sums(metric: Metric[Any], form: SumForm) -> SideSums:
+    return SideSums(lambda side: side.sums(metric, form), form.finish)
+
+
+def _of_leave_outs(metric: Metric[Any]) -> SideLeaveOuts:
+    return SideLeaveOuts(
+        lambda side, blocks: metric.scores_without(side.tally(metric), blocks),
+        lambda replies: count_blocks(metric, replies),
     )
 
 
 def _rated(aspect: str, result: "Result") -> Measure:
-    """The mean rating of a reply is its value; that more is better is taken for granted."""
+    """The measure whose value of a reply is its mean rating; more is assumed to be better."""
     means = result.ratings.means(aspect, len(result.replies))
 
     def rows(side: Side) -> Floats:
@@ -129,12 +127,12 @@ def _rated(aspect: str, result: "Result") -> Measure:
         True,
         score=lambda side: summed_score(rows(side), finish),
         each=lambda side: means[side.rows],
-        made=Summed(rows, finish),
+        form=SideSums(rows, finish),
     )
 
 
 class Effect(NamedTuple):
-    """What a difference looks like context by context."""
+    """The differences context by context."""
 
     size: float
     """The mean difference in standard deviations of the differences; NaN where they do not vary."""
@@ -144,7 +142,7 @@ class Effect(NamedTuple):
     lower: int
 
 
-class LeftOut(NamedTuple):
+class LeaveOuts(NamedTuple):
     """The numbers of two systems with each block of the same contexts left out in turn."""
 
     first: Floats
@@ -153,14 +151,14 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """How far the second of two systems is from the first."""
+    """The difference of the second of two systems from the first."""
 
     first: float
     """Its value on the contexts that both answered."""
     second: float
     halves: Floats | None
     """The difference in random halves of the contexts; nothing where it depends on how much there is."""
-    left_out: LeftOut
+    left_out: LeaveOuts
     effect: Effect | None
     """Nothing where the numbers of systems are not made from those of replies."""
     chosen: bool = False
@@ -170,7 +168,7 @@ class Difference:
 
     @property
     def value(self) -> float:
-        """Second less first."""
+        """Second minus first."""
         return float(_less(self.second, self.first))
 
     @property
@@ -190,12 +188,12 @@ class Difference:
 
     @property
     def error(self) -> float:
-        """The standard error of the difference; NaN where it cannot be told."""
+        """The standard error of the difference; NaN where it is unknown."""
         return jackknife_error(self._apart())
 
     @property
     def p(self) -> float:
-        """How surprising the difference would be if there were none; NaN where that cannot be said."""
+        """The two-sided p-value of no difference; NaN where it is unknown."""
         if math.isnan(self.value):
             return math.nan
         if self.halves is None:
@@ -203,14 +201,14 @@ class Difference:
         return float(halves_p(self.halves))
 
     def interval(self, confidence: float) -> Interval:
-        """Where the difference would fall with other contexts."""
+        """The interval of the difference over other contexts."""
         if self.halves is None:
             enough = self.contexts >= fewest_blocks(confidence)
             return jackknife_interval(self.value, self._apart(), confidence) if enough else UNKNOWN
         return Interval(*halves_interval(self.halves, confidence).tolist())
 
     def bounds(self, confidence: float, draws: Draws, weight: float = 1.0) -> Interval:
-        """How low, and how high, the second less so many times the first surely is, each bound by itself."""
+        """One-sided lower and upper bounds of the second minus `weight` times the first."""
         value = float(_less(self.second, weight * self.first))
         return studentised_bounds(value, self._apart(weight), confidence, draws)
 
@@ -219,7 +217,7 @@ class Difference:
 
 
 def _less(second: Floats | float, first: Floats | float) -> Floats:
-    """Second less first, and 0 where they differ by rounding alone."""
+    """Second minus first, and 0 where they differ by rounding alone."""
     apart = np.subtract(second, first)
     return np.where(np.abs(apart) <= SAME * np.maximum(np.abs(first), np.abs(second)), 0.0, apart)
 
@@ -234,7 +232,7 @@ class Both(NamedTuple):
 
     @classmethod
     def of(cls, first: Side, second: Side) -> "Both":
-        """What they have in common."""
+        """Their replies to the contexts that both answered."""
         return cls(
             first.answered_by(second), second.answered_by(first), np.intersect1d(first.items, second.items)
         )
@@ -251,34 +249,44 @@ class Both(NamedTuple):
 
 
 def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
-    """What each measure says of two systems; what else is measured never shows."""
-    equal = both.with_equal_numbers(draws.seed) if any(one.depends_on for one in measures) else [both]
-    chosen = {one: equal if one.depends_on else [both] for one in measures}
-    summed = {one: choices for one, choices in chosen.items() if isinstance(one.made, Summed)}
-    found = dict(zip(summed, _of_sums(summed, len(both.items), draws), strict=True))
-    return [found[one] if one in found else _of_pool(one, chosen[one], draws.seed) for one in measures]
-
-
-def _of_sums(chosen: Mapping[Measure, Sequence[Both]], items: int, draws: Draws) -> list[Difference]:
-    """The same random halves of the contexts serve all measures."""
-    count = min(items, MOST_BLOCKS)
-    pairs = [_sums(one.made, choices, count, draws.seed) for one, choices in chosen.items()]
-    halved = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
-    left_out = [LeftOut(*pair.left_out()) if count > 1 else _NOTHING_LEFT_OUT for pair in pairs]
+    """The difference of two systems by each measure; it does not depend on the other measures."""
+    equal = both.with_equal_numbers(draws.seed) if any(measure.depends_on for measure in measures) else [both]
+    choices = {measure: equal if measure.depends_on else [both] for measure in measures}
+    forms = {measure: measure.form for measure in measures if isinstance(measure.form, SideSums)}
+    of_sums = _from_halves(forms, choices, len(both.items), draws)
     return [
-        _difference(one, choices, _less(second, first), left)
-        for (one, choices), (first, second), left in zip(chosen.items(), halved, left_out, strict=True)
+        of_sums[measure]
+        if isinstance(measure.form, SideSums)
+        else _from_leave_outs(measure, measure.form, choices[measure], draws.seed)
+        for measure in measures
     ]
 
 
+def _from_halves(
+    forms: Mapping[Measure, SideSums],
+    choices: Mapping[Measure, Sequence[Both]],
+    items: int,
+    draws: Draws,
+) -> dict[Measure, Difference]:
+    """The same random halves of the contexts serve all measures."""
+    count = min(items, MOST_BLOCKS)
+    pairs = [_paired_sums(form, choices[measure], count, draws.seed) for measure, form in forms.items()]
+    halves = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
+    left_out = [LeaveOuts(*pair.left_out()) if count > 1 else _NO_LEAVE_OUTS for pair in pairs]
+    return {
+        measure: _difference(measure, choices[measure], _less(second, first), leave_outs)
+        for measure, (first, second), leave_outs in zip(forms, halves, left_out, strict=True)
+    }
+
+
 def _difference(
-    one: Measure, choices: Sequence[Both], halves: Floats | None, left_out: LeftOut
+    measure: Measure, choices: Sequence[Both], halves: Floats | None, left_out: LeaveOuts
 ) -> Difference:
-    """The numbers of both systems are means over choices of replies."""
+    """The difference, with numbers of both systems that are means over choices of replies."""
     sides = _sides(choices)
-    first, second = (math.fsum(map(one.score, side)) / len(side) for side in sides)
-    a, b = (round(math.fsum(map(one.amount, side)) / len(side)) for side in sides)
-    return Difference(first, second, halves, left_out, _effect(one, choices), len(choices) > 1, (a, b))
+    first, second = (math.fsum(map(measure.score, side)) / len(side) for side in sides)
+    a, b = (round(math.fsum(map(measure.amount, side)) / len(side)) for side in sides)
+    return Difference(first, second, halves, left_out, _effect(measure, choices), len(choices) > 1, (a, b))
 
 
 def _sides(choices: Sequence[Both]) -> tuple[Sequence[Side], Sequence[Side]]:
@@ -286,20 +294,21 @@ def _sides(choices: Sequence[Both]) -> tuple[Sequence[Side], Sequence[Side]]:
     return [both.first for both in choices], [both.second for both in choices]
 
 
-def _sums(made: Summed | Pooled, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
-    assert isinstance(made, Summed)  # noqa: S101 - the other kind has no sums
+def _paired_sums(form: SideSums, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
+    """The sums of both systems in each block, means over choices of replies."""
+    items = choices[0].items
     blocks = choices[0].item_blocks(MOST_BLOCKS, seed)
     first, second = (
         np.mean(
             [
-                _ordered_sums(made.rows(side), blocks[np.searchsorted(choices[0].items, side.items)], count)
+                _ordered_sums(form.rows(side), blocks[np.searchsorted(items, side.items)], count)
                 for side in sides
             ],
             axis=0,
         )
         for sides in _sides(choices)
     )
-    return PairedSums(first, second, made.finish)
+    return PairedSums(first, second, form.finish)
 
 
 def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
@@ -308,34 +317,38 @@ def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
     return block_sums(rows[order], blocks[order], count)
 
 
-def _of_pool(one: Measure, choices: Sequence[Both], seed: int) -> Difference:
-    """A paired jackknife: drawing with replacement would repeat replies."""
-    assert isinstance(one.made, Pooled)  # noqa: S101 - the other kind has sums
-    found = [_left_out(one.made, both, seed) for both in choices]
-    return _difference(
-        one, choices, None, LeftOut(*(np.mean(side, axis=0) for side in zip(*found, strict=True)))
-    )
+def _from_leave_outs(measure: Measure, form: SideLeaveOuts, choices: Sequence[Both], seed: int) -> Difference:
+    """A paired jackknife: resampling with replacement would repeat replies."""
+    pairs = [_leave_out(form, both, seed) for both in choices]
+    means = LeaveOuts(*(np.mean(side, axis=0) for side in zip(*pairs, strict=True)))
+    return _difference(measure, choices, None, means)
 
 
-def _left_out(made: Pooled, both: Both, seed: int) -> LeftOut:
-    """Nothing where there is but one block."""
+def _leave_out(form: SideLeaveOuts, both: Both, seed: int) -> LeaveOuts:
+    """The numbers of both systems without each block; empty if there is only one block."""
     if len(both.items) < 2:
-        return _NOTHING_LEFT_OUT
-    blocks = both.item_blocks(made.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
-    sides = ((side, blocks[np.searchsorted(both.items, side.items)]) for side in (both.first, both.second))
-    return LeftOut(*(made.without(side, of) for side, of in sides))
+        return _NO_LEAVE_OUTS
+    blocks = both.item_blocks(form.blocks(max(len(both.first.rows), len(both.second.rows))), seed)
+    first, second = (
+        form.without(side, blocks[np.searchsorted(both.items, side.items)])
+        for side in (both.first, both.second)
+    )
+    return LeaveOuts(first, second)
 
 
-_NOTHING_LEFT_OUT = LeftOut(np.empty(0), np.empty(0))
+_NO_LEAVE_OUTS = LeaveOuts(np.empty(0), np.empty(0))
 
 
-def _effect(one: Measure, choices: Sequence[Both]) -> Effect | None:
-    if one.each is None:
+def _effect(measure: Measure, choices: Sequence[Both]) -> Effect | None:
+    if measure.each is None:
         return None
     items = choices[0].items
     first, second = (
         _mean_of_defined(
-            [_item_means(one.each(side), np.searchsorted(items, side.items), len(items)) for side in sides]
+            [
+                _item_means(measure.each(side), np.searchsorted(items, side.items), len(items))
+                for side in sides
+            ]
         )
         for sides in _sides(choices)
     )
@@ -353,10 +366,10 @@ def _effect(one: Measure, choices: Sequence[Both]) -> Effect | None:
     )
 
 
-def _item_means(values: Floats, place: Ints, items: int) -> Floats:
+def _item_means(values: Floats, item: Ints, items: int) -> Floats:
     """The mean of the values of each item; NaN where none is defined."""
     known = ~np.isnan(values)
-    sums = _ordered_sums(np.stack([values[known], np.ones(known.sum())], axis=1), place[known], items)
+    sums = _ordered_sums(np.stack([values[known], np.ones(known.sum())], axis=1), item[known], items)
     return ratio(sums[:, 0], sums[:, 1])
 
 

@@ -1,4 +1,4 @@
-"""The run: read, measure, collect."""
+"""Scoring: read replies, measure them, and collect the statistics in a result."""
 
 import sys
 from collections import deque
@@ -26,11 +26,11 @@ from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import Replies, RowSource
 from dialoscope.metrics import Metric, check_licences, plugin_named, suite
 from dialoscope.metrics import metrics as read_metrics
-from dialoscope.metrics.shared.base import measured, setting_types
+from dialoscope.metrics.shared.base import measure_once, setting_types
 from dialoscope.models.asset_kinds import asset_names_of
 from dialoscope.models.protocols import Corpus
 from dialoscope.models.registry import licences
-from dialoscope.runs.fitting import changed_since, fitted, fitted_as_in, rows_of
+from dialoscope.runs.fitting import fit_scales, rows_of, take_scales, warn_of_changed_models
 from dialoscope.runs.needs import POLICIES, Needs
 from dialoscope.runs.provenance import Provenance, versions
 from dialoscope.runs.rating_columns import RatingsBuilder
@@ -53,10 +53,10 @@ def evaluate(
     metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None = None,
     *,
     on: Executor | None = None,
-    lacking: str | None = None,
+    missing: str | None = None,
     scales: dict[str, tuple[float, float]] | None = None,
     real: str | Path | None = None,
-    like: Result | str | Path | None = None,
+    scales_from: Result | str | Path | None = None,
     fit_on: Sequence[str] = (),
     licence: str | None = None,
     seed: int = 0,
@@ -68,65 +68,70 @@ def evaluate(
         replies: What `read` returned, or examples.
         metrics: Metrics, or their names (`bleu-4`, `rouge:order=1/2/l`); the lexical suite if none are named.
         on: Where to work; here if nothing is given.
-        lacking: What to do with replies that lack what a metric needs: `stop`, count as `undefined`, or
-            `leave-out` the metrics for which no reply has it (and count as undefined where some have).
-            Without a choice, `stop` where metrics are named, else `leave-out`.
+        missing: With replies without the context, references or group that a metric needs: `stop` (the
+            default where metrics are named), count as `undefined`, or `leave-out` such metrics (the default).
         scales: The lowest and highest rating of an aspect, for warnings about ratings outside it.
         real: A file of dialogues between people, with which fbd and prd compare in place of references.
-        like: A run, or its folder, whose metrics are taken as they were fitted there, so that the numbers of
-            both can be compared: all of them, or those that `metrics` names.
-        fit_on: To whose replies scales (the floor of coherence) are fitted; to all systems' if none is named.
+        scales_from: A run, or its folder, whose metrics are used with the scales that were fitted there, so
+            that the numbers of both can be compared: all of them, or those that `metrics` names.
+        fit_on: The systems to whose replies scales (the floor of coherence) are fitted; all if none is named.
         licence: `any`, or `permissive` for models under such licences alone; else `DIALOSCOPE_LICENCE`.
         seed: For the resampling behind intervals and tests.
-        progress: Told how many bytes more have been read.
+        progress: Called with the number of bytes that were read since the last call.
     """
-    wanted = _wanted(metrics, like, real, lacking, licence)
-    _check(wanted.lacking, seed)
+    _check_seed(seed)
+    request = _read_request(metrics, scales_from, real, missing, licence)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     started = datetime.now(UTC)
-    collected = Collected(Lint(scales), Needs(*wanted[:2]), keeps=any(one.at_once for one in wanted.metrics))
+    collected = Collected(Lint(scales), Needs(request.metrics, request.missing))
     log = ReadLog(on_bytes=progress)
-    tallies = _streamed(collected, source.rows(log), wanted.metrics, on)
-    kept = _kept(wanted, collected.needs.left_out())
-    # Models load only now that every reply has been looked at and has what it must have.
-    tallies |= _measure_together(collected, tuple(one for one in kept if one.at_once))
+    tallies = _measure_streamed(collected, source.rows(log), request.metrics, on)
+    scored = _without(request.metrics, collected.needs.left_out())
+    licences.announce(asset_names_of(scored), request.licence)
+    tallies |= _measure_together(collected, scored)
     index = collected.index()
-    fits = fitted(kept, tallies, rows_of(fit_on, index))
-    made = _made(started, kept)
+    fits = fit_scales(scored, tallies, rows_of(fit_on, index))
+    origin = _origin(started, scored)
+    changed = warn_of_changed_models(request.scales_from, origin["models"])
     return Result(
         replies=index,
         metrics=fits.metrics,
-        tallies={one.statistics: tallies[one.statistics] for one in kept},
+        tallies={metric.statistics: tallies[metric.statistics] for metric in scored},
         ratings=collected.ratings.build(),
         provenance=Provenance(
             source=source.arguments(),
-            lacking=wanted.lacking,
+            missing=request.missing,
             seed=seed,
-            fitted=fits.here,
-            warnings=(*collected.told(log), *fits.warnings, *changed_since(wanted.like, made["models"])),
-            **collected.counted(log),
-            **made,
+            fitted=fits.fitted,
+            warnings=(*collected.all_warnings(log), *fits.warnings, *changed),
+            **collected.counts(log),
+            **origin,
         ),
     )
 
 
-class Wanted(NamedTuple):
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise MetricError(f"The seed is {seed}; it must be 0 or above.")
+
+
+class Request(NamedTuple):
     """What to score with."""
 
     metrics: tuple[Metric[Any], ...]
-    lacking: str
-    like: Result | None
+    missing: str
+    scales_from: Result | None
     licence: licences.Choice | None
 
 
 @dataclass
 class Collected:
-    """All that is kept of the replies while they stream by: texts only for metrics that need all at once."""
+    """What is collected of the replies while they stream by."""
 
     lint: Lint
     needs: Needs
-    keeps: bool = False
     examples: list[Example] = field(default_factory=list)
+    """Collected only for metrics that measure all replies at once."""
     ids: list[str] = field(default_factory=list)
     systems: dict[str, int] = field(default_factory=dict)
     system: list[Ints] = field(default_factory=list)
@@ -139,20 +144,21 @@ class Collected:
     """By the reason, the replies that a metric could not measure."""
 
     def batches(self, rows: Iterator[Row]) -> Iterator[Sequence[Example]]:
-        """The examples, some at a time; none once something is lacking, but all are looked at."""
+        """The examples in batches; none after missing input that stops the run, but all are checked."""
         while batch := list(islice(rows, BATCH)):
             for row in batch:
-                self._note(row)
+                self._add(row)
             examples = [row.example for row in batch]
             self.system.append(
                 np.array(
-                    [self.systems.setdefault(one.system, len(self.systems)) for one in examples], np.int64
+                    [self.systems.setdefault(example.system, len(self.systems)) for example in examples],
+                    np.int64,
                 )
             )
             self.by_id.append(hash_texts([row.unit or row.example.id for row in batch]))
             self.by_context.append(_by_context(batch, self.by_id[-1]))
             self.needs.check(examples)
-            if self.keeps:
+            if any(metric.at_once for metric in self.needs.metrics):
                 self.examples += examples
             if not self.needs.stops:
                 yield examples
@@ -165,19 +171,19 @@ class Collected:
             self._warn_of_odd_ids(by_id, by_context)
         return ReplyIndex(tuple(self.ids), tuple(self.systems), system, by_id if shared else by_context)
 
-    def counted(self, log: ReadLog) -> dict[str, Any]:
-        """Which replies there were, for the record: a hash of them, and how many."""
+    def counts(self, log: ReadLog) -> dict[str, Any]:
+        """A hash of the replies, and the number of those that were read and skipped."""
         data = f"sha256:{self.data.hexdigest()}"
         return {"data": data, "replies": len(self.ids), "skipped": log.problem_count}
 
-    def told(self, log: ReadLog) -> list[str]:
-        """What was left out for what the replies lack, and what is odd about them."""
-        return [
-            *_told(self.needs.left_out()),
-            *self.lint.warnings(log),
-            *self.warnings,
-            *map(_undefined_warning, self.undefined.items()),
+    def all_warnings(self, log: ReadLog) -> list[str]:
+        """Which metrics were left out, and what is odd about the replies."""
+        left_out = [
+            f"No reply has {need}, so these were left out: {', '.join(map(str, metrics))}."
+            for need, metrics in self.needs.left_out().items()
         ]
+        undefined = map(_undefined_warning, self.undefined.items())
+        return [*left_out, *self.lint.warnings(log), *self.warnings, *undefined]
 
     def _warn_of_odd_ids(self, by_id: Ints, by_context: Ints) -> None:
         own = np.flatnonzero(by_context != by_id)  # a dialogue or group has several
@@ -190,7 +196,7 @@ class Collected:
                 "same id, so give each context an id of its own."
             )
 
-    def _note(self, row: Row) -> None:
+    def _add(self, row: Row) -> None:
         self.data.update(canonical_bytes(row.example))
         self.lint.add(row)
         if row.ratings:
@@ -199,53 +205,40 @@ class Collected:
 
 
 def _by_context(batch: Sequence[Row], by_id: Ints) -> Ints:
-    """A number for what each reply replies to: its context, or what tells its id where there is none."""
-    found = by_id.copy()
-    places = [place for place, row in enumerate(batch) if row.example.context and row.unit is None]
-    turns = [batch[place].example.context for place in places]
-    found[places] = hash_texts(["".join([f"{len(turn)}:{turn}" for turn in some]) for some in turns])
-    return found
+    """A hash of the context of each reply, or of its id if it has no context."""
+    numbers = by_id.copy()
+    rows = [number for number, row in enumerate(batch) if row.example.context and row.unit is None]
+    contexts = [batch[row].example.context for row in rows]
+    numbers[rows] = hash_texts(["".join([f"{len(turn)}:{turn}" for turn in turns]) for turns in contexts])
+    return numbers
 
 
 def _shares_ids(system: Ints, by_id: Ints) -> bool:
-    """Whether systems reply to the same ids; where each has its own, contexts tell what belongs together."""
+    """Whether systems reply to the same ids; if each has its own, replies are grouped by their contexts."""
     by_system = by_id + system * np.int64(-0x4B47D0C5A9F1E1B3)  # a number for "this id, this system"
     return len(np.unique(by_system)) > len(np.unique(by_id))
 
 
-def _check(lacking: str, seed: int) -> None:
-    if lacking not in POLICIES:
-        raise MetricError(f"lacking is '{lacking}'; it must be one of: {', '.join(POLICIES)}.")
-    if seed < 0:
-        raise MetricError(f"The seed is {seed}; it must be 0 or above.")
-
-
-def _streamed(
-    collected: Collected, rows: Iterator[Row], chosen: Sequence[Metric[Any]], on: Executor | None
+def _measure_streamed(
+    collected: Collected, rows: Iterator[Row], metrics: Sequence[Metric[Any]], on: Executor | None
 ) -> dict[Hashable, Tally]:
-    """The statistics that are made while replies are read; what is lacking is told after the last."""
-    streamed = tuple(one for one in chosen if not one.at_once)
+    """The statistics that are made while replies are read; missing input is an error after the last reply."""
+    streamed = tuple(metric for metric in metrics if not metric.at_once)
     tallies = _measure_all(collected.batches(rows), streamed, on, collected.undefined)
-    collected.needs.raise_lacks()
+    collected.needs.raise_missing()
     if not collected.ids:
         raise DataError("There is not one reply to score.")
     return tallies
 
 
-def _kept(wanted: Wanted, left_out: Mapping[str, Sequence[Metric[Any]]]) -> tuple[Metric[Any], ...]:
-    """The metrics that are not left out; licences of what they are made with are announced."""
-    kept = tuple(one for one in wanted.metrics if not any(one in gone for gone in left_out.values()))
-    if not kept:
+def _without(
+    metrics: Sequence[Metric[Any]], left_out: Mapping[str, Sequence[Metric[Any]]]
+) -> tuple[Metric[Any], ...]:
+    """The metrics that are not left out."""
+    scored = tuple(metric for metric in metrics if not any(metric in group for group in left_out.values()))
+    if not scored:
         raise MetricError(f"No metric is left: not one reply has {' or '.join(left_out)}.")
-    licences.announce(asset_names_of(kept), wanted.licence)
-    return kept
-
-
-def _told(left_out: Mapping[str, Sequence[Metric[Any]]]) -> list[str]:
-    return [
-        f"No reply has {need}, so these were left out: {', '.join(map(str, metrics))}."
-        for need, metrics in left_out.items()
-    ]
+    return scored
 
 
 def _undefined_warning(replies_by_reason: tuple[str, list[str]]) -> str:
@@ -255,72 +248,70 @@ def _undefined_warning(replies_by_reason: tuple[str, list[str]]) -> str:
     return f"{count} no {reason}: {shown}{f' and {more} more' if more > 0 else ''}."
 
 
-def _made(started: datetime, metrics: Sequence[Metric[Any]]) -> dict[str, Any]:
+def _origin(started: datetime, metrics: Sequence[Metric[Any]]) -> dict[str, Any]:
     """How, when and by what a run was made."""
     return {
-        "models": {signature(model): model.fingerprint for one in metrics for model in one.backends},
+        "models": {signature(model): model.fingerprint for metric in metrics for model in metric.backends},
         "licences": licences.describe(asset_names_of(metrics)),
-        "versions": versions(neural=any(one.at_once for one in metrics)),
+        "versions": versions(neural=any(metric.at_once for metric in metrics)),
         "command": join_without_secrets(sys.argv),
         "started": started.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
     }
 
 
-def _wanted(
+def _read_request(
     metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None,
-    like: Result | str | Path | None,
+    scales_from: Result | str | Path | None,
     real: str | Path | None,
-    lacking: str | None,
+    missing: str | None,
     licence: str | None,
-) -> Wanted:
-    """The metrics and what to do where they lack something, as the run that is named, or named one by one."""
+) -> Request:
+    """The metrics with their scales, and what to do with missing input, by default as in `scales_from`."""
     choice = licences.read_choice(licence)
-    run = Result.load(like) if isinstance(like, str | Path) else like
+    run = Result.load(scales_from) if isinstance(scales_from, str | Path) else scales_from
     if metrics is None:
         metrics = run.metrics if run else suite("lexical")
-        lacking = lacking or (run.provenance.lacking if run else "leave-out")
-    chosen = fitted_as_in(run, _chosen(metrics, real, choice))
-    return Wanted(chosen, lacking or "stop", run, choice)
+        missing = missing or (run.provenance.missing if run else "leave-out")
+    policy = missing or "stop"
+    if policy not in POLICIES:
+        raise MetricError(f"missing is '{policy}'; it must be one of: {', '.join(POLICIES)}.")
+    return Request(take_scales(run, _read_metrics(metrics, real, choice)), policy, run, choice)
 
 
-def _chosen(
+def _read_metrics(
     metrics: Sequence[Metric[Any] | str] | Metric[Any] | str, real: str | Path | None, licence: str | None
 ) -> tuple[Metric[Any], ...]:
-    given = [metrics] if isinstance(metrics, (str, Metric)) else metrics
-    every = [
-        one
-        for each in given
-        for one in (read_metrics(each, licence=licence) if isinstance(each, str) else [each])
-    ]
-    for one in every:
-        if not isinstance(one, Metric):
+    """Each metric that is named or given, once, followed by its companions."""
+    named: list[Metric[Any]] = []
+    for text in [metrics] if isinstance(metrics, (str, Metric)) else metrics:
+        named += read_metrics(text, licence=licence) if isinstance(text, str) else [text]
+    for metric in named:
+        if not isinstance(metric, Metric):
             raise MetricError(
-                f"{one!r} is no metric; name one, such as 'bleu-4', or make one, such as ds.Bleu()."
+                f"{metric!r} is no metric; name one, such as 'bleu-4', or make one, such as ds.Bleu()."
             )
-    if not every:
+    if not named:
         raise MetricError("There is no metric to score with; name at least one, such as bleu.")
-    compared = every if real is None else _compared_with(every, str(real))
-    return tuple(
-        check_licences(
-            list(dict.fromkeys(each for one in compared for each in (one, *one.companions))), licence
-        )
-    )
+    if real is not None:
+        named = _compare_with(named, str(real))
+    every = dict.fromkeys(each for metric in named for each in (metric, *metric.companions))
+    return tuple(check_licences(list(every), licence))
 
 
-def _compared_with(metrics: Sequence[Metric[Any]], real: str) -> list[Metric[Any]]:
-    """The metrics, those that compare a system with people's replies with those of a corpus."""
-    able = [one for one in metrics if setting_types(type(one)).get("real") is Corpus]
+def _compare_with(metrics: Sequence[Metric[Any]], real: str) -> list[Metric[Any]]:
+    """The metrics, those of distributions with the replies of a corpus in place of references."""
+    able = [metric for metric in metrics if setting_types(type(metric)).get("real") is Corpus]
     if not able:
         raise MetricError(
             "--real (real=) is for metrics that compare a system with people, such as fbd and prd."
         )
-    chosen: dict[str, Any] = {"real": real}
-    return [replace(one, **chosen) if one in able else one for one in metrics]
+    settings: dict[str, Any] = {"real": real}
+    return [replace(metric, **settings) if metric in able else metric for metric in metrics]
 
 
-class _Measured(NamedTuple):
-    """What metrics measured in a batch."""
+class _Batch(NamedTuple):
+    """The statistics of a batch."""
 
     tallies: list[Tally]
     undefined: dict[str, list[str]]
@@ -342,7 +333,7 @@ def _measure_all(
 
     Replies that a metric could not measure are added to `undefined`.
     """
-    makers = {one.statistics: one for one in reversed(metrics)}
+    makers = {metric.statistics: metric for metric in reversed(metrics)}
     parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
     for measures in _mapped(batches, tuple(makers.values()), on):
         for key, tally in zip(makers, measures.tallies, strict=True):
@@ -351,25 +342,29 @@ def _measure_all(
     return {key: makers[key].tally.joined(parts.pop(key)) for key in makers}
 
 
-def _measure_together(collected: Collected, metrics: Sequence[Metric[Any]]) -> dict[Hashable, Tally]:
-    """The statistics of metrics that measure all replies at once, each kind once; notes are collected."""
+def _measure_together(collected: Collected, scored: Sequence[Metric[Any]]) -> dict[Hashable, Tally]:
+    """The statistics of metrics that measure all replies at once, each kind once; warnings are collected.
+
+    Models load here, after every reply has been read and no input is missing.
+    """
+    metrics = [metric for metric in scored if metric.at_once]
     batch = Batch(collected.examples)
-    makers = {one.statistics: one for one in reversed(metrics)}
+    makers = {metric.statistics: metric for metric in reversed(metrics)}
     measures = _measure(batch, tuple(makers.values()))
     measures.add_undefined(collected.undefined)
-    collected.warnings += dict.fromkeys(note for one in metrics for note in one.notes(batch))
+    collected.warnings += dict.fromkeys(note for metric in metrics for note in metric.warnings(batch))
     return dict(zip(makers, measures.tallies, strict=True))
 
 
 def _mapped(
     batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
-) -> Iterator[_Measured]:
+) -> Iterator[_Batch]:
     """The measures of each batch in the order of the batches, some of them worked on ahead."""
     if on is None:
         for batch in batches:
             yield _measure(batch, metrics)
         return
-    waiting: deque[Future[_Measured]] = deque()
+    waiting: deque[Future[_Batch]] = deque()
     for batch in batches:
         waiting.append(on.submit(_measure, batch, metrics))
         if len(waiting) >= AHEAD:
@@ -378,21 +373,21 @@ def _mapped(
         yield waiting.popleft().result()
 
 
-def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _Measured:
+def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _Batch:
     batch = examples if isinstance(examples, Batch) else Batch(examples)
-    for one in metrics:
-        with plugin_named(type(one)):
-            one.announce(batch)
+    for metric in metrics:
+        with plugin_named(type(metric)):
+            metric.announce(batch)
     tallies = []
-    for one in metrics:
-        with plugin_named(type(one)):
-            tallies.append(measured(one, batch))
-    for one, tally in zip(metrics, tallies, strict=True):
+    for metric in metrics:
+        with plugin_named(type(metric)):
+            tallies.append(measure_once(metric, batch))
+    for metric, tally in zip(metrics, tallies, strict=True):
         if len(tally) != len(batch):
             raise MetricError(
-                f"{one} measured {len(tally)} replies where there are {len(batch)}; it has a bug."
+                f"{metric} measured {len(tally)} replies where there are {len(batch)}; it has a bug."
             )
-    return _Measured(tallies, {reason: _names(batch, places) for reason, places in batch.undefined.items()})
+    return _Batch(tallies, {reason: _names(batch, places) for reason, places in batch.undefined.items()})
 
 
 def _names(batch: Batch, places: set[int]) -> list[str]:

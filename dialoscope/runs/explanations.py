@@ -1,4 +1,4 @@
-"""Why a reply has its value, where a metric can tell which turn or which of its parts it is owed to."""
+"""Why a reply has its value, where the notes of a metric name a turn or the parts that it is due to."""
 
 import json
 import math
@@ -13,15 +13,17 @@ from dialoscope.core.safe_text import printable
 from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.replies import read
 from dialoscope.metrics import Metric
+from dialoscope.metrics.shared.base import TurnEffects
 
 if TYPE_CHECKING:
     from dialoscope.runs.result import Result
 
 SHOWN = 10
+"""Explanations that are shown."""
 
 
-class Explanation(NamedTuple):
-    """The turn that a reply's value is owed to most."""
+class TurnExplanation(NamedTuple):
+    """The turn of its context that lowers the value of a reply most."""
 
     id: str
     system: str
@@ -29,98 +31,108 @@ class Explanation(NamedTuple):
     turn: int
     """Counted from 1, the oldest turn of the context."""
     strength: float
-    """How much this turn alone speaks against the reply, between 0 and 1."""
+    """How strongly this turn alone speaks against the reply, between 0 and 1."""
 
-    def lines(self, said: Example | None) -> str:
-        """For a person; with what was said, if that is known."""
+    def text(self, example: Example | None) -> str:
+        """Lines for a person, with the texts if the example is known."""
         head = f"{printable(self.id)}, {printable(self.system)}: {self.value:.3f}"
-        if said is None or len(said.context) < self.turn:
+        if example is None or len(example.context) < self.turn:
             return f"{head}; most against it: turn {self.turn} of its context ({self.strength:.3f})"
-        turn, reply = printable(said.context[self.turn - 1]), printable(said.response)
+        turn, reply = printable(example.context[self.turn - 1]), printable(example.response)
         return f"{head}\n  turn {self.turn} ({self.strength:.3f}): {turn}\n  reply: {reply}"
 
 
-class Makeup(NamedTuple):
-    """What the parts of a metric add to a reply's value."""
+class PartsExplanation(NamedTuple):
+    """What the parts of a metric add to the value of a reply."""
 
     id: str
     system: str
     value: float
     parts: Mapping[str, float | None]
-    """By name; nothing where a part is undefined."""
+    """By name; None where a part is undefined."""
 
-    def lines(self, said: Example | None) -> str:
-        """For a person; with what was said, if that is known."""
+    def text(self, example: Example | None) -> str:
+        """Lines for a person, with the reply if the example is known."""
         head = f"{printable(self.id)}, {printable(self.system)}: {self.value:.3f}"
-        known = sorted((-abs(added), name, added) for name, added in self.parts.items() if added is not None)
-        told = [f"{name} {added:+.3f}" for _, name, added in known]
-        told += [f"{name} undefined" for name, added in self.parts.items() if added is None]
-        reply = f"\n  reply: {printable(said.response)}" if said else ""
-        return f"{head}\n  {', '.join(told)}{reply}"
+        defined = [(-abs(added), name, added) for name, added in self.parts.items() if added is not None]
+        parts = [f"{name} {added:+.3f}" for _, name, added in sorted(defined)]
+        parts += [f"{name} undefined" for name, added in self.parts.items() if added is None]
+        reply = f"\n  reply: {printable(example.response)}" if example else ""
+        return f"{head}\n  {', '.join(parts)}{reply}"
 
 
-def explained(result: "Result", one: Metric[Any]) -> "list[Explanation] | list[Makeup]":
-    """Of each reply with a reason, the one with the strongest first; of a metric with parts, the lowest."""
-    tally = result.tallies[one.statistics]
-    parts = one.contributions(tally)
-    if parts is not None:
-        return _made_up(result, one, parts)
-    reasons = one.reasons(tally)
-    if reasons is None:
-        raise DialoscopeError(
-            f"{one} cannot say what a value is owed to; self-consistency and composite can."
-        )
-    found = zip(result.replies.ids, result.replies.system.tolist(), result.values(one), reasons, strict=True)
+def explain(result: "Result", metric: Metric[Any]) -> "list[TurnExplanation] | list[PartsExplanation]":
+    """An explanation for each reply that has one: the strongest turns first, or the lowest values."""
+    notes = metric.notes(result.tallies[metric.statistics])
+    if notes.parts is not None:
+        return _explain_by_parts(result, metric, notes.parts)
+    if notes.turns is not None:
+        return _explain_by_turns(result, metric, notes.turns)
+    raise DialoscopeError(f"{metric} cannot explain its values; self-consistency and composite can.")
+
+
+def _explain_by_turns(result: "Result", metric: Metric[Any], turns: TurnEffects) -> list[TurnExplanation]:
+    index, values = result.replies, result.values(metric).tolist()
+    columns = zip(
+        index.ids, index.system.tolist(), values, turns.turn.tolist(), turns.strength.tolist(), strict=True
+    )
     explanations = [
-        Explanation(name, result.systems[system], float(value), reason.turn + 1, reason.strength)
-        for name, system, value, reason in found
-        if reason
+        TurnExplanation(reply, result.systems[system], value, int(turn) + 1, strength)
+        for reply, system, value, turn, strength in columns
+        if not math.isnan(turn)
     ]
-    return sorted(explanations, key=lambda each: -each.strength)
+    return sorted(explanations, key=lambda explanation: -explanation.strength)
 
 
-def _made_up(result: "Result", one: Metric[Any], parts: Mapping[str, Floats]) -> list[Makeup]:
+def _explain_by_parts(
+    result: "Result", metric: Metric[Any], parts: Mapping[str, Floats]
+) -> list[PartsExplanation]:
     columns = {
         name: [None if math.isnan(added) else added for added in column.tolist()]
         for name, column in parts.items()
     }
-    found = zip(result.replies.ids, result.replies.system.tolist(), result.values(one).tolist(), strict=True)
-    made = [
-        Makeup(name, result.systems[system], value, {part: column[row] for part, column in columns.items()})
-        for row, (name, system, value) in enumerate(found)
+    index, values = result.replies, result.values(metric).tolist()
+    rows = enumerate(zip(index.ids, index.system.tolist(), values, strict=True))
+    explanations = [
+        PartsExplanation(reply, result.systems[system], value, {name: columns[name][row] for name in columns})
+        for row, (reply, system, value) in rows
         if not math.isnan(value)
     ]
-    return sorted(made, key=lambda each: each.value)
+    return sorted(explanations, key=lambda explanation: explanation.value)
 
 
-def told(explanations: Sequence[Explanation | Makeup], said: Mapping[tuple[str, str], Example]) -> str:
-    """The first explanations, and how many there are."""
-    lines = [each.lines(said.get((each.id, each.system))) for each in explanations[:SHOWN]]
+def as_text(
+    explanations: Sequence[TurnExplanation | PartsExplanation], examples: Mapping[tuple[str, str], Example]
+) -> str:
+    """The first explanations, and the number of those that are not shown."""
+    lines = [each.text(examples.get((each.id, each.system))) for each in explanations[:SHOWN]]
     more = len(explanations) - SHOWN
     return "\n".join([*lines, *([f"… and {more} more; all of them: --json"] if more > 0 else [])])
 
 
-def as_json(explanations: Sequence[Explanation | Makeup]) -> str:
+def as_json(explanations: Sequence[TurnExplanation | PartsExplanation]) -> str:
     """A list of objects."""
     return json.dumps([each._asdict() for each in explanations], ensure_ascii=False, indent=1)
 
 
-def texts(result: "Result", wanted: Iterable[Explanation | Makeup]) -> dict[tuple[str, str], Example]:
-    """What was said in these replies and before them, by id and system.
+def read_examples(
+    result: "Result", wanted: Iterable[TurnExplanation | PartsExplanation]
+) -> dict[tuple[str, str], Example]:
+    """The examples that these explanations are of, by id and system.
 
-    A run keeps no texts, so the data is read again: nothing comes back where it is gone or has changed.
+    A run stores no texts, so its data is read again. The result is empty if the data is gone or has changed.
     """
     keys = {(each.id, each.system) for each in wanted}
     source = dict(result.provenance.source or {})
     paths, _, perturbed = (source.pop(name, None) for name in ("paths", "names", "perturbed"))
     if not paths or perturbed or "-" in paths:
         return {}
-    digest, found = sha256(), {}
+    digest, examples = sha256(), {}
     try:
         for example in read(*paths, **source):
             digest.update(canonical_bytes(example))
             if (example.id, example.system) in keys:
-                found[example.id, example.system] = example
+                examples[example.id, example.system] = example
     except (DialoscopeError, TypeError):
         return {}
-    return found if result.provenance.data == f"sha256:{digest.hexdigest()}" else {}
+    return examples if result.provenance.data == f"sha256:{digest.hexdigest()}" else {}

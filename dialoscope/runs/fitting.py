@@ -9,7 +9,7 @@ from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Tally
 from dialoscope.metrics import Metric
-from dialoscope.metrics.shared.base import Fitted
+from dialoscope.metrics.shared.base import Fit
 from dialoscope.runs.result import ReplyIndex, Result
 
 
@@ -17,54 +17,59 @@ class Fits(NamedTuple):
     """Metrics whose scales are set."""
 
     metrics: tuple[Metric[Any], ...]
-    here: tuple[str, ...]
-    """Those that were fitted to these replies."""
+    fitted: tuple[str, ...]
+    """The names of those that were fitted to these replies."""
     warnings: tuple[str, ...]
 
 
-def fitted(metrics: Sequence[Metric[Any]], tallies: Mapping[Hashable, Tally], rows: Ints) -> Fits:
-    """The metrics, each fitted to its statistics of these replies where it has anything to fit."""
-    found = [one.fitted(tallies[one.statistics].take(rows)) if one.to_fit else Fitted(one) for one in metrics]
+def fit_scales(metrics: Sequence[Metric[Any]], tallies: Mapping[Hashable, Tally], rows: Ints) -> Fits:
+    """The metrics, each with its scale fitted to its statistics of these replies if it has a scale to fit."""
+    fits = [
+        metric.fit_scale(tallies[metric.statistics].take(rows)) if metric.to_fit else Fit(metric)
+        for metric in metrics
+    ]
     return Fits(
-        metrics=tuple(dict.fromkeys(one.metric for one in found)),
-        here=tuple(str(new.metric) for old, new in zip(metrics, found, strict=True) if new.metric != old),
-        warnings=tuple(one.warning for one in found if one.warning),
+        metrics=tuple(dict.fromkeys(fit.metric for fit in fits)),
+        fitted=tuple(
+            str(fit.metric) for metric, fit in zip(metrics, fits, strict=True) if fit.metric != metric
+        ),
+        warnings=tuple(fit.warning for fit in fits if fit.warning),
     )
 
 
 def rows_of(systems: Sequence[str], index: ReplyIndex) -> Ints:
-    """The places of the replies of these systems; of all where none is named."""
+    """The rows of the replies of these systems; of all if none is named."""
     for system in systems:
         if system not in index.systems:
             raise MetricError(
                 f"There is no system '{system}' to fit to; there are: {', '.join(index.systems)}."
             )
-    chosen = [place for place, system in enumerate(index.systems) if system in (systems or index.systems)]
+    chosen = [number for number, system in enumerate(index.systems) if system in (systems or index.systems)]
     return np.flatnonzero(np.isin(index.system, chosen))
 
 
-def fitted_as_in(run: Result | None, metrics: Sequence[Metric[Any]]) -> tuple[Metric[Any], ...]:
-    """The metrics as they were fitted in a run; one that needs fitting must be there."""
-    return tuple(metrics) if run is None else tuple(_as_in(run, one) for one in metrics)
+def take_scales(run: Result | None, metrics: Sequence[Metric[Any]]) -> tuple[Metric[Any], ...]:
+    """The metrics with the scales that a run has for them; as they are if there is no run."""
+    return tuple(metrics) if run is None else tuple(_with_scale_of(run, metric) for metric in metrics)
 
 
-def _as_in(run: Result, one: Metric[Any]) -> Metric[Any]:
-    if not one.to_fit:
-        return one
-    found = [other for other in run.metrics if other.unfitted == one and not other.to_fit]
-    if len(found) != 1:
+def _with_scale_of(run: Result, metric: Metric[Any]) -> Metric[Any]:
+    if not metric.to_fit:
+        return metric
+    matches = [other for other in run.metrics if other.unfitted == metric and not other.to_fit]
+    if len(matches) != 1:
         raise MetricError(
-            f"The scale of {one} cannot be taken from that run, which has {len(found) or 'none'} of it; its "
-            f"metrics are: {', '.join(map(str, run.metrics))}. Name one of these, or fit the scale anew."
+            f"The scale of {metric} cannot be taken from that run, which has {len(matches) or 'none'} of it; "
+            f"its metrics are: {', '.join(map(str, run.metrics))}. Name one of these, or fit the scale anew."
         )
-    return found[0]
+    return matches[0]
 
 
-def changed_since(run: Result | None, models: Mapping[str, str]) -> Iterator[str]:
-    """What is behind a model is no longer what it was when scales were fitted."""
+def warn_of_changed_models(run: Result | None, models: Mapping[str, str]) -> Iterator[str]:
+    """A warning for each model that has changed since scales were fitted in a run."""
     for model, fingerprint in models.items():
         if run and run.provenance.models.get(model, fingerprint) != fingerprint:
             yield (
-                f"What is behind {model} has changed since the run whose scales are used; "
+                f"The model {model} has changed since the run whose scales are used; "
                 "numbers of the two cannot be compared."
             )

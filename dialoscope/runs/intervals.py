@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.tally import Tally
-from dialoscope.metrics import AdditiveMetric, Metric, PoolMetric
-from dialoscope.metrics.shared.base import summed_score
+from dialoscope.metrics import Metric
+from dialoscope.metrics.shared.base import SumForm, summed_score
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
@@ -63,13 +63,14 @@ class Side(NamedTuple):
 
     def score(self, of: Metric[Any]) -> float:
         """The value of the system."""
-        if self.mean == MEANS[0] or not isinstance(of, AdditiveMetric) or of.depends_on == "replies":
+        form = of.sum_form
+        if self.mean == MEANS[0] or form is None or of.depends_on == "replies":
             return of.score(self.tally(of))
-        return summed_score(self.sums(of), of.finish)
+        return summed_score(self.sums(of, form), form.finish)
 
-    def sums(self, of: AdditiveMetric[Any]) -> Floats:
-        """What a metric adds up, a row for each reply, weighed."""
-        rows = of.rows(self.tally(of))
+    def sums(self, of: Metric[Any], form: SumForm) -> Floats:
+        """What a metric adds up, a row for each reply, weighted."""
+        rows = form.rows(self.tally(of))
         return rows if of.depends_on == "replies" else self.weighed(rows)
 
     def weighed(self, rows: Floats) -> Floats:
@@ -121,46 +122,52 @@ def _chosen(side: Side, most: Ints, seed: Sequence[int]) -> Side:
 def intervals(
     side: Side, metrics: Sequence[Metric[Any]], draws: Draws, confidence: float
 ) -> dict[Metric[Any], Interval]:
-    """Where the values would fall with other items of the same kind."""
-    additive = [one for one in metrics if isinstance(one, AdditiveMetric)]
-    pools = [one for one in metrics if isinstance(one, PoolMetric)]
+    """Where the values would fall with other items of the same kind.
+
+    The interval of a metric does not depend on which other metrics there are: all of them see the same
+    resamples of the items, and sums are exact in whatever order they are added up.
+    """
+    forms = {metric: metric.sum_form for metric in metrics}
+    additive = {metric: form for metric, form in forms.items() if form is not None}
+    bootstrapped = _bootstrap_intervals(side, additive, draws, confidence)
     return {
-        **_bootstrap_intervals(side, additive, draws, confidence),
-        **{one: _jackknife_interval(side, one, draws.seed, confidence) for one in pools},
+        metric: bootstrapped[metric]
+        if metric in bootstrapped
+        else _jackknife_interval(side, metric, draws.seed, confidence)
+        for metric in metrics
     }
 
 
 def _bootstrap_intervals(
-    side: Side, metrics: Sequence[AdditiveMetric[Any]], draws: Draws, confidence: float
+    side: Side, forms: Mapping[Metric[Any], SumForm], draws: Draws, confidence: float
 ) -> dict[Metric[Any], Interval]:
-    """Those of all metrics at once: their sums are drawn together."""
+    """Those of all metrics at once: their sums are resampled together."""
     blocks = blocks_of(side.items, MOST_BLOCKS, draws.seed)
     count = int(blocks.max(initial=-1)) + 1
-    if count < 2 or not metrics:
-        return dict.fromkeys(metrics, UNKNOWN)
-    sums = [block_sums(side.sums(one), blocks, count) for one in metrics]
-    drawn = bootstrap_sums(np.concatenate(sums, axis=1), draws)
-    parts = np.split(drawn, np.cumsum([part.shape[1] for part in sums])[:-1], axis=1)
+    if count < 2 or not forms:
+        return dict.fromkeys(forms, UNKNOWN)
+    sums = [block_sums(side.sums(metric, form), blocks, count) for metric, form in forms.items()]
+    resampled = bootstrap_sums(np.concatenate(sums, axis=1), draws)
+    parts = np.split(resampled, np.cumsum([part.shape[1] for part in sums])[:-1], axis=1)
     return {
-        one: percentile_interval(one.finish(part), confidence, count)
-        for one, part in zip(metrics, parts, strict=True)
+        metric: percentile_interval(form.finish(part), confidence, count)
+        for (metric, form), part in zip(forms.items(), parts, strict=True)
     }
 
 
-def _jackknife_interval(side: Side, one: PoolMetric[Any], seed: int, confidence: float) -> Interval:
-    tally = side.tally(one)
-    if not one.has_interval(tally):
+def _jackknife_interval(side: Side, metric: Metric[Any], seed: int, confidence: float) -> Interval:
+    tally = side.tally(metric)
+    if not metric.has_interval(tally):
         return UNKNOWN
-    value = one.score(tally)
-    left_out = one.scores_without(tally, blocks_of(side.items, most_blocks(one, len(side.rows)), seed))
-    others = one.scores_without_others(tally, most_blocks(one, len(side.rows)))
-    interval = jackknife_interval(value, left_out, confidence, others)
-    # Nothing lies beyond the bounds, save what rounding has put there.
-    low, high = min(one.bounds.low, value), max(one.bounds.high, value)
+    value = metric.score(tally)
+    count = count_blocks(metric, len(side.rows))
+    left_out = metric.scores_without(tally, blocks_of(side.items, count, seed))
+    interval = jackknife_interval(value, left_out, confidence, metric.scores_without_others(tally, count))
+    # No interval exceeds the bounds, except by the rounding error of the value itself.
+    low, high = min(metric.bounds.low, value), max(metric.bounds.high, value)
     return Interval(*np.clip(interval, low, high).tolist())
 
 
-def most_blocks(one: Metric[Any], replies: int) -> int:
-    """How many blocks to resample: a jackknife counts everything for each, so that many replies get fewer."""
-    most = getattr(one, "most_blocks", MOST_BLOCKS)
-    return most if isinstance(one, AdditiveMetric) else max(20, min(most, 1_000_000 // max(1, replies)))
+def count_blocks(metric: Metric[Any], replies: int) -> int:
+    """The number of blocks of a jackknife, which scores all replies for each: fewer where they are many."""
+    return max(20, min(metric.most_blocks, 1_000_000 // max(1, replies)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 
 
-class Named(Protocol):
+class Record(Protocol):
     """Anything that says which reply it is of."""
 
     @property
@@ -30,7 +30,7 @@ class Named(Protocol):
         ...
 
 
-class Found(NamedTuple):
+class Matches(NamedTuple):
     """Where records belong."""
 
     reply: Ints
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     """What is left over, in words."""
 
 
-def find(replies: "ReplyIndex", records: Sequence[Named], what: str) -> Found:
+def find(replies: "ReplyIndex", records: Sequence[Record], what: str) -> Matches:
     """The replies that these records, called so, are of; an error where none of them is of any."""
     for record in records:
         if not hasattr(record, "id") or not hasattr(record, "system"):
@@ -66,7 +66,7 @@ def find(replies: "ReplyIndex", records: Sequence[Named], what: str) -> Found:
     lost = np.flatnonzero(found < 0).tolist()
     if len(lost) == len(records):
         raise DataError(_nothing(replies, records, what))
-    return Found(found, (_left_over(records, lost, what),) if lost else ())
+    return Matches(found, (_left_over(records, lost, what),) if lost else ())
 
 
 def _check_one(rows: Sequence[int], name: str, replies: "ReplyIndex", what: str) -> None:
@@ -78,7 +78,7 @@ def _check_one(rows: Sequence[int], name: str, replies: "ReplyIndex", what: str)
         )
 
 
-def _nothing(replies: "ReplyIndex", records: Sequence[Named], what: str) -> str:
+def _nothing(replies: "ReplyIndex", records: Sequence[Record], what: str) -> str:
     return (
         f"None of the {len(records)} {what}s is of a reply in the run. They are of {_whose(records)}; the "
         f"run has replies such as '{printable(replies.ids[0])}' by system "
@@ -86,14 +86,14 @@ def _nothing(replies: "ReplyIndex", records: Sequence[Named], what: str) -> str:
     )
 
 
-def _left_over(records: Sequence[Named], lost: Sequence[int], what: str) -> str:
+def _left_over(records: Sequence[Record], lost: Sequence[int], what: str) -> str:
     return (
         f"{len(lost)} of {len(records)} {what}s are of no reply in the run and were left out: "
         f"{_whose([records[place] for place in lost])}."
     )
 
 
-def _whose(records: Sequence[Named]) -> str:
+def _whose(records: Sequence[Record]) -> str:
     """The first few replies that records are of, and whether there are more."""
     names = list(dict.fromkeys((one.id, one.system) for one in records))
     shown = [

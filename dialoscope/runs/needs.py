@@ -1,4 +1,4 @@
-"""Whether every reply has what the metrics need."""
+"""Missing input: replies without the context, references or group that a metric needs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,63 +9,66 @@ from dialoscope.core.records import Example
 from dialoscope.metrics import Metric
 
 POLICIES = ("stop", "undefined", "leave-out")
+"""What is done with a reply that has missing input."""
 
 
 @dataclass
-class Lack:
-    """Replies that have nothing where a metric needs something."""
+class MissingInput:
+    """The replies without one kind of input."""
 
     count: int = 0
     first: str = ""
+    """The id of the first of them."""
 
 
 @dataclass
 class Needs:
-    """Counts what is lacking while the replies stream by."""
+    """Counts missing input while the replies stream by."""
 
     metrics: Sequence[Metric[Any]]
     policy: str
-    """`stop`, count lacking replies as `undefined`, or `leave-out` metrics that lack it everywhere."""
+    """`stop`, count replies with missing input as `undefined`, or `leave-out` metrics that all replies lack
+    the input of."""
     seen: int = 0
-    lacks: dict[str, Lack] = field(default_factory=dict)
+    missing: dict[str, MissingInput] = field(default_factory=dict)
+    """By the kind of input."""
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Take these replies into account."""
+        """Count what these replies lack."""
         self.seen += len(examples)
-        for need in sorted({need for one in self.metrics for need in one.needs}):
-            lacking = [example.id for example in examples if not _has(example, need)]
-            if lacking:
-                lack = self.lacks.setdefault(need, Lack(first=lacking[0]))
-                lack.count += len(lacking)
+        for need in sorted({need for metric in self.metrics for need in metric.needs}):
+            ids = [example.id for example in examples if not _has(example, need)]
+            if ids:
+                self.missing.setdefault(need, MissingInput(first=ids[0])).count += len(ids)
 
     @property
     def stops(self) -> bool:
-        """Whether there is no use in scoring on."""
-        return self.policy == "stop" and bool(self.lacks)
+        """Whether scoring ends with an error."""
+        return self.policy == "stop" and bool(self.missing)
 
     def left_out(self) -> dict[str, list[Metric[Any]]]:
-        """By need, the metrics for which not one reply has what they need."""
+        """By the kind of input that no reply has, the metrics that need it and are left out."""
         if self.policy != "leave-out":
             return {}
-        without = [need for need, lack in self.lacks.items() if lack.count == self.seen]
-        return {need: [one for one in self.metrics if need in one.needs] for need in without}
+        absent = [need for need, missing in self.missing.items() if missing.count == self.seen]
+        return {need: [metric for metric in self.metrics if need in metric.needs] for need in absent}
 
-    def raise_lacks(self) -> None:
-        """Say which metric lacks what, and what can be done."""
+    def raise_missing(self) -> None:
+        """Raise an error that names each metric with missing input, and what can be done."""
         if self.stops:
-            lacks = " ".join(self._told(need, lack) for need, lack in self.lacks.items())
+            sentences = " ".join(self._sentence(need, missing) for need, missing in self.missing.items())
             raise MetricError(
-                f"{lacks} Add what is missing, leave these metrics out, or count such replies as undefined "
-                "with --lacking undefined (lacking='undefined')."
+                f"{sentences} Add the missing input, leave these metrics out, or count such replies as "
+                "undefined with --missing undefined (missing='undefined')."
             )
 
-    def _told(self, need: str, lack: Lack) -> str:
-        names = [str(one) for one in self.metrics if need in one.needs]
+    def _sentence(self, need: str, missing: MissingInput) -> str:
+        names = [str(metric) for metric in self.metrics if need in metric.needs]
         verb = "needs" if len(names) == 1 else "need"
         none = f"no {need}" if need == "context" else "none"
         return (
-            f"{', '.join(names)} {verb} {need}, but {lack.count} of {self.seen} replies have {none} "
-            f"(the first is '{lack.first}')."
+            f"{', '.join(names)} {verb} {need}, but {missing.count} of {self.seen} replies have {none} "
+            f"(the first is '{missing.first}')."
         )
 
 

@@ -13,7 +13,7 @@ from dialoscope.data.problems import describe_skipped
 
 @dataclass(frozen=True)
 class Provenance:
-    """The birth certificate of a run."""
+    """How, when, from what data and by what software a run was made."""
 
     data: str
     """Hash of all examples in their order, whatever file format they came in."""
@@ -22,8 +22,8 @@ class Provenance:
     replies: int
     skipped: int
     """Malformed rows that were left out."""
-    lacking: str
-    """What was done with replies that lack what a metric needs."""
+    missing: str
+    """What was done with replies whose input for a metric is missing: stop, undefined or leave-out."""
     seed: int
     command: str
     started: str

@@ -10,10 +10,10 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError, MissingExtra
-from dialoscope.core.tally import Tally
+from dialoscope.core.tally import SharedWork, Tally
 from dialoscope.data.source import as_path, describe_value
 from dialoscope.metrics import Metric, metric
-from dialoscope.metrics.shared.base import labels
+from dialoscope.metrics.shared.base import Notes, PrecisionRecall, labels
 from dialoscope.runs import intervals
 from dialoscope.runs.differences import Both, differences, of_metric
 from dialoscope.runs.provenance import Provenance
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from dialoscope.metrics.prd import Curve
-    from dialoscope.runs.explanations import Explanation, Makeup
+    from dialoscope.runs.explanations import PartsExplanation, TurnExplanation
 
 Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
 """By system, by metric."""
@@ -67,7 +66,7 @@ class ReplyIndex:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(SharedWork):
     """Everything a run found."""
 
     replies: ReplyIndex
@@ -76,8 +75,8 @@ class Result:
     """Statistics of all replies, by `Metric.statistics`."""
     ratings: Ratings
     provenance: Provenance
-    _made: dict[Hashable, Intervals] = field(default_factory=dict, init=False, repr=False)
-    """Intervals made so far: showing a table after saving it must not resample again."""
+    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    """Intervals and tables by their settings, so that a table that was shown is not made again for a file."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -94,22 +93,27 @@ class Result:
         one = self.named(of)
         return one.score(self.tallies[one.statistics].take(self.rows(system)))
 
-    def curve(self, of: Metric[Any] | str, system: str) -> "Curve":
-        """Precision and recall of a system, of a metric that has them for every weight between the two."""
-        one = self.named(of)
-        if not hasattr(one, "curve"):
-            raise DialoscopeError(f"{one} is a number and no curve; prd has one.")
-        found: Curve = one.curve(self.tallies[one.statistics].take(self.rows(system)))
-        return found
+    def notes(self, of: Metric[Any] | str, system: str) -> Notes:
+        """What is shown with the value of a system."""
+        metric = self.named(of)
+        return metric.notes(self.tallies[metric.statistics].take(self.rows(system)))
 
-    def explanations(self, of: Metric[Any] | str) -> "list[Explanation] | list[Makeup]":
-        """Which turn of its context each reply's value is owed to, the strongest reasons first.
+    def curve(self, of: Metric[Any] | str, system: str) -> PrecisionRecall:
+        """Precision and recall of a system for every weight between the two, if the metric has them."""
+        curve = self.notes(of, system).curve
+        if curve is None:
+            raise DialoscopeError(f"{self.named(of)} has no curve of precision and recall; prd has one.")
+        return curve
 
-        Of a metric that is made of parts, what each part adds, the lowest values first.
+    def explanations(self, of: Metric[Any] | str) -> "list[TurnExplanation] | list[PartsExplanation]":
+        """The turn of its context that lowers the value of each reply most, the strongest first.
+
+        For a metric that is made of parts: what each part adds to the value of each reply, lowest values
+        first.
         """
-        from dialoscope.runs.explanations import explained
+        from dialoscope.runs.explanations import explain
 
-        return explained(self, self.named(of))
+        return explain(self, self.named(of))
 
     def rows(self, system: str) -> Ints:
         """The places of a system's replies."""
@@ -153,14 +157,12 @@ class Result:
         which then count alike however many replies they have.
         """
         check_chance(confidence, draws)
-        sides = {system: self._side(system, mean) for system in self.systems}
-        intervals = self._intervals(confidence, draws, mean)
-        rows = [self._row(one, sides, intervals, draws if significance else None) for one in self.metrics]
-        if trust is not None:
-            rows = [_trusted(row, trust.of(one)) for one, row in zip(self.metrics, rows, strict=True)]
-        cells = tuple(cell for row in rows for cell in row)
-        labels = tuple(map(self.label, self.metrics))
-        return Table(cells, self.systems, labels, confidence, mean if _are_uneven(sides.values()) else "")
+        settings = confidence, draws, significance, mean
+        table = self.once(("table", *settings), lambda: self._make_table(*settings))
+        if trust is None:
+            return table
+        known = {self.label(metric): trust.of(metric) for metric in self.metrics}
+        return replace(table, cells=tuple(_with_trust(cell, known[cell.metric]) for cell in table.cells))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -267,15 +269,20 @@ class Result:
     def _labels(self) -> Mapping[Metric[Any], str]:
         return labels(self.metrics)
 
-    def _intervals(self, confidence: float, draws: int, mean: str) -> Intervals:
-        how = confidence, draws, mean
-        if how not in self._made:
-            chance = Draws(draws, self.provenance.seed)
-            self._made[how] = {
-                system: intervals.intervals(self._side(system, mean), self.metrics, chance, confidence)
-                for system in self.systems
-            }
-        return self._made[how]
+    def _make_table(self, confidence: float, draws: int, significance: bool, mean: str) -> Table:
+        sides = {system: self._side(system, mean) for system in self.systems}
+        resamples = Draws(draws, self.provenance.seed)
+        found = self.once(
+            ("intervals", confidence, draws, mean),
+            lambda: {
+                system: intervals.intervals(side, self.metrics, resamples, confidence)
+                for system, side in sides.items()
+            },
+        )
+        rows = [self._row(metric, sides, found, draws if significance else None) for metric in self.metrics]
+        cells = tuple(cell for row in rows for cell in row)
+        labels = tuple(map(self.label, self.metrics))
+        return Table(cells, self.systems, labels, confidence, mean if _are_uneven(sides.values()) else "")
 
     def _comparison(
         self, one: Metric[Any], side: intervals.Side, other: intervals.Side, draws: int
@@ -296,8 +303,7 @@ class Result:
         draws: int | None,
     ) -> list[Cell]:
         """The cells of a metric, tested against the best if a number of draws says how."""
-        found = {system: _Found.of(one, side) for system, side in sides.items()}
-        scores = {system: each.value for system, each in found.items()}
+        scores = {system: side.score(one) for system, side in sides.items()}
         best = best_of(scores, one.higher_is_better)
         undefined = np.isnan(self.values(one)) if one.of_replies else np.zeros(len(self.replies), bool)
         cells = []
@@ -308,7 +314,8 @@ class Result:
                 if tested
                 else None
             )
-            rows = self.rows(system)
+            rows, tally = self.rows(system), sides[system].tally(one)
+            notes = one.notes(tally)
             cells.append(
                 Cell(
                     system=system,
@@ -323,10 +330,10 @@ class Result:
                     p=comparison.p if comparison else None,
                     compared=comparison.items if comparison else None,
                     signature=one.signature,
-                    beside=found[system].beside,
+                    beside=notes.numbers,
                     depends_on=one.depends_on or "",
-                    amount=found[system].amount,
-                    caution=found[system].caution or self._alone(one),
+                    amount=one.amount(tally),
+                    caution=notes.warning or self._alone(one),
                 )
             )
         return cells
@@ -337,7 +344,7 @@ class Result:
             return ""
         return (
             f"{self.label(one)} has a scale fitted to this system alone; to compare another with it, score "
-            "that one with --like and this run (like=)."
+            "that one with --scales-from and this run (scales_from=)."
         )
 
 
@@ -349,8 +356,8 @@ class Trusting(Protocol):
         ...
 
 
-def _trusted(row: list[Cell], known: Trusted) -> list[Cell]:
-    return [replace(cell, trust=known.numbers, trust_told=known.told) for cell in row]
+def _with_trust(cell: Cell, trust: Trusted) -> Cell:
+    return replace(cell, trust=trust.numbers, trust_told=trust.told)
 
 
 class _Comparison(NamedTuple):
@@ -360,20 +367,6 @@ class _Comparison(NamedTuple):
     """How surprising their difference would be if there were none; NaN where that cannot be said."""
     items: int
     """How many items both of them answered."""
-
-
-class _Found(NamedTuple):
-    """What a metric says of a system's statistics."""
-
-    value: float
-    beside: Mapping[str, float]
-    caution: str
-    amount: int
-
-    @classmethod
-    def of(cls, one: Metric[Any], side: intervals.Side) -> "_Found":
-        tally = side.tally(one)
-        return cls(side.score(one), one.beside(tally), one.caution(tally), one.amount(tally))
 
 
 def _are_uneven(sides: Iterable[intervals.Side]) -> bool:

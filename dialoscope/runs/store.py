@@ -23,9 +23,9 @@ import pyarrow.parquet as pq
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MetricError, RunError
 from dialoscope.core.files import check_writable, follow_link, hash_file, recover, stage
-from dialoscope.core.tally import ReplyValues, Sums, Tally, Tokens
-from dialoscope.metrics import Metric, metric
-from dialoscope.metrics.shared.points import NONE, Crowd, Points, PointTable
+from dialoscope.core.tally import Column, Ragged, Tally
+from dialoscope.metrics import Metric
+from dialoscope.metrics import metric as read_metric
 from dialoscope.runs.provenance import Provenance
 from dialoscope.runs.rating_columns import Ratings
 from dialoscope.runs.result import CONFIDENCE, DRAWS, ReplyIndex, Result
@@ -62,8 +62,8 @@ def _write_files(result: Result, work: Path) -> None:
     _write(work / "statistics.parquet", _statistics_table(result))
     if len(result.ratings):
         _write(work / "ratings.parquet", _ratings_table(result.ratings))
-    for number, points in enumerate(_clouds(result).values()):
-        _write_points(work, number, points)
+    for number, tally in enumerate(_tallies_with_files(result).values()):
+        tally.write_files(work, number)
     hashes = {path.name: _hash(path) for path in sorted(work.iterdir())}
     manifest = _manifest(result, hashes)
     # ASCII, because paths and commands may hold bytes that are no text.
@@ -102,7 +102,7 @@ def _refuse_nameless(metrics: tuple[Metric[Any], ...]) -> None:
     """A run can be loaded only if its metrics can be made again from their names."""
     for one in metrics:
         try:
-            found = metric(str(one))
+            found = read_metric(str(one))
         except MetricError as unknown:
             raise RunError(
                 f"{one} cannot be saved, for it could not be loaded: {unknown} "
@@ -120,24 +120,17 @@ def load(folder: Path) -> Result:
     manifest = _read_manifest(folder)
     _check_hashes(folder, manifest)
     try:
-        metrics = tuple(metric(entry["metric"]) for entry in manifest["metrics"])
+        metrics = tuple(read_metric(entry["metric"]) for entry in manifest["metrics"])
         _check_signatures(folder, metrics, manifest)
         replies = _read(folder / "replies.parquet")
         statistics = _read(folder / "statistics.parquet")
-        kinds = {entry["statistics"]: entry.get("points") for entry in manifest["metrics"]}
-        columns = {
-            name: _tally(name, replies, statistics)
-            if number is None
-            else _points(folder, manifest["files"], number, statistics[name].combine_chunks())
-            for name, number in kinds.items()
-        }
-        _check_kinds(metrics, columns, manifest)
+        tallies = _tallies(folder, metrics, manifest, replies, statistics)
         return Result(
             replies=_index(replies, tuple(manifest["systems"])),
             metrics=metrics,
             tallies={
-                one.statistics: columns[entry["statistics"]]
-                for one, entry in zip(metrics, manifest["metrics"], strict=True)
+                metric.statistics: tallies[entry["statistics"]]
+                for metric, entry in zip(metrics, manifest["metrics"], strict=True)
             },
             ratings=_ratings(folder, manifest["files"]),
             provenance=_provenance(manifest["provenance"]),
@@ -148,13 +141,50 @@ def load(folder: Path) -> Result:
         raise RunError(f"{folder} is not a whole run ({broken}). Score the data again.") from broken
 
 
-def _check_kinds(
-    metrics: tuple[Metric[Any], ...], columns: Mapping[str, Tally], manifest: Mapping[str, Any]
-) -> None:
-    """A damaged manifest may name the statistics of another metric."""
-    for one, entry in zip(metrics, manifest["metrics"], strict=True):
-        if not isinstance(columns[entry["statistics"]], one.tally):
-            raise ValueError(f"the statistics of {one} are not of its kind")
+def _tallies(
+    folder: Path,
+    metrics: tuple[Metric[Any], ...],
+    manifest: Mapping[str, Any],
+    replies: pa.Table,
+    statistics: pa.Table,
+) -> dict[str, Tally]:
+    """The statistics by their names; a damaged manifest may name those of another metric."""
+    tallies: dict[str, Tally] = {}
+    for metric, entry in zip(metrics, manifest["metrics"], strict=True):
+        name = entry["statistics"]
+        if name not in tallies:
+            files = _files_of(folder, manifest["files"], entry.get("points"))
+            tallies[name] = metric.tally.from_columns(_columns(name, replies, statistics), files)
+        if type(tallies[name]) is not metric.tally:
+            raise ValueError(f"the statistics of {metric} are not of its kind")
+    return tallies
+
+
+def _columns(name: str, replies: pa.Table, statistics: pa.Table) -> Mapping[str, Column]:
+    """The columns of statistics; values that are not among them are in the table of replies."""
+    if name not in statistics.column_names:
+        return {name: _floats(replies[name])}
+    array = statistics[name].combine_chunks()
+    if pa.types.is_struct(array.type):
+        return {field.name: _read_column(array.field(field.name)) for field in array.type}
+    return {name: _read_column(array)}
+
+
+def _read_column(array: pa.Array) -> Column:
+    if pa.types.is_fixed_size_list(array.type):
+        values: np.ndarray = array.flatten().to_numpy(zero_copy_only=False)
+        return values.reshape(-1, array.type.list_size)
+    if pa.types.is_large_list(array.type):
+        lengths = array.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
+        return Ragged(array.flatten().to_numpy(zero_copy_only=False), lengths)
+    column: np.ndarray = array.to_numpy(zero_copy_only=False)
+    return column
+
+
+def _files_of(folder: Path, listed: Mapping[str, str], number: int | None) -> dict[str, Path]:
+    """The files of statistics with this number, by what they hold; only listed files have been checked."""
+    stems = {Path(name).stem: folder / name for name in listed}
+    return {stem.partition("-")[0]: path for stem, path in stems.items() if stem.endswith(f"-{number}")}
 
 
 def _recover(folder: Path) -> None:
@@ -210,77 +240,56 @@ def _replies_table(result: Result) -> pa.Table:
 
 
 def _statistics_table(result: Result) -> pa.Table:
-    """Values are not among them: they stand in the table of replies."""
+    """A column for each kind of statistics, save for those that the table of replies holds already."""
     arrays = {
-        name: _column(result.tallies[key])
-        for key, name in _statistics_names(result).items()
-        if not isinstance(result.tallies[key], ReplyValues)
+        result.label(metric): _array(result.tallies[key])
+        for key, metric in _first_metrics(result).items()
+        if not _are_its_values(result, metric)
     }
     return pa.table(arrays or {"none": pa.nulls(len(result.replies))})
 
 
-def _statistics_names(result: Result) -> dict[Hashable, str]:
-    """A column for each kind of statistics, named after the first metric that uses it."""
-    names: dict[Hashable, str] = {}
-    for one in result.metrics:
-        names.setdefault(one.statistics, result.label(one))
-    return names
-
-
-def _column(tally: Tally) -> pa.Array:
-    if isinstance(tally, Sums):
-        flat = pa.array(np.ascontiguousarray(tally.rows).ravel())
-        return pa.FixedSizeListArray.from_arrays(flat, tally.rows.shape[1])
-    if isinstance(tally, Tokens):
-        return pa.LargeListArray.from_arrays(pa.array(tally.starts), pa.array(tally.ids))
-    if isinstance(tally, Points):
-        starts = np.concatenate(([0], np.cumsum(tally.counts)))
-        real = pa.LargeListArray.from_arrays(pa.array(starts), pa.array(tally.real))
-        columns = [pa.array(tally.reply), pa.array(tally.item), real, pa.array(tally.bare)]
-        return pa.StructArray.from_arrays(columns, ["reply", "item", "real", "bare"])
-    raise TypeError(f"statistics of the kind {type(tally).__name__} cannot be saved")
-
-
-def _clouds(result: Result) -> dict[str, Points]:
-    """The points among the statistics, by their names."""
-    names = _statistics_names(result).items()
-    tallies = {name: result.tallies[key] for key, name in names}
-    return {name: tally for name, tally in tallies.items() if isinstance(tally, Points)}
-
-
-def _write_points(work: Path, number: int, points: Points) -> None:
-    points.table.save(work / f"points-{number}.npy")
-    if points.crowd:
-        points.crowd.save(work / f"crowd-{number}.npz")
-
-
-def _points(folder: Path, files: Mapping[str, str], number: int, column: pa.StructArray) -> Points:
-    """Only files that the manifest lists, and so have been checked, and points for every key."""
-    reply, item, bare = (
-        column.field(name).to_numpy(zero_copy_only=False) for name in ("reply", "item", "bare")
-    )
-    real = column.field("real")
-    counts = real.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-    keys = real.flatten().to_numpy(zero_copy_only=False)
-    listed, crowd = f"points-{number}.npy", f"crowd-{number}.npz"
-    if listed not in files:
-        raise LookupError(f"{listed} is not listed")
-    table = PointTable.load(folder / listed)
-    if not np.isin(np.concatenate([reply, bare, keys]), np.append(table.keys, NONE)).all():
-        raise ValueError(f"{listed} does not hold all points")
-    return Points(
-        table, reply, item, keys, counts, bare, Crowd.load(folder / crowd) if crowd in files else None
+def _are_its_values(result: Result, metric: Metric[Any]) -> bool:
+    """Whether the statistics of a metric are nothing but the value of each reply."""
+    (column, *more) = result.tallies[metric.statistics].columns().values()
+    return (
+        metric.of_replies
+        and not more
+        and not isinstance(column, Ragged)
+        and column.dtype == float
+        and np.array_equal(column, result.values(metric), equal_nan=True)
     )
 
 
-def _tally(name: str, replies: pa.Table, statistics: pa.Table) -> Tally:
-    if name not in statistics.column_names:
-        return ReplyValues(_floats(replies[name]))
-    column = statistics[name].combine_chunks()
-    if pa.types.is_fixed_size_list(column.type):
-        return Sums(_floats(column.flatten()).reshape(-1, column.type.list_size))
-    lengths = column.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64)
-    return Tokens(column.flatten().to_numpy(zero_copy_only=False), lengths)
+def _first_metrics(result: Result) -> dict[Hashable, Metric[Any]]:
+    """The first metric that uses each kind of statistics, which is what its column is named after."""
+    metrics: dict[Hashable, Metric[Any]] = {}
+    for metric in result.metrics:
+        metrics.setdefault(metric.statistics, metric)
+    return metrics
+
+
+def _array(tally: Tally) -> pa.Array:
+    """A column as it is, several as the fields of a struct."""
+    arrays = {name: _arrow_column(column) for name, column in tally.columns().items()}
+    if len(arrays) == 1:
+        return next(iter(arrays.values()))
+    return pa.StructArray.from_arrays(list(arrays.values()), list(arrays))
+
+
+def _arrow_column(column: Column) -> pa.Array:
+    if isinstance(column, Ragged):
+        offsets = np.concatenate(([0], np.cumsum(column.lengths)))
+        return pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(column.values))
+    if column.ndim == 2:
+        flat = pa.array(np.ascontiguousarray(column).ravel())
+        return pa.FixedSizeListArray.from_arrays(flat, column.shape[1])
+    return pa.array(column)
+
+
+def _tallies_with_files(result: Result) -> dict[Hashable, Tally]:
+    """Statistics with files of their own, which are numbered in this order."""
+    return {key: result.tallies[key] for key in _first_metrics(result) if result.tallies[key].has_files}
 
 
 def _ratings_table(ratings: Ratings) -> pa.Table:
@@ -317,21 +326,21 @@ def _index(replies: pa.Table, systems: tuple[str, ...]) -> ReplyIndex:
 
 
 def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
-    names, clouds = _statistics_names(result), list(_clouds(result))
+    first, with_files = _first_metrics(result), list(_tallies_with_files(result))
     return {
         "format": FORMAT,
         "version": VERSION,
         "systems": list(result.systems),
         "metrics": [
             {
-                "metric": str(one),
-                "signature": one.signature,
-                "statistics": names[one.statistics],
-                "points": clouds.index(names[one.statistics]) if names[one.statistics] in clouds else None,
+                "metric": str(metric),
+                "signature": metric.signature,
+                "statistics": result.label(first[metric.statistics]),
+                "points": with_files.index(metric.statistics) if metric.statistics in with_files else None,
             }
-            for one in result.metrics
+            for metric in result.metrics
         ],
-        "table": {"confidence": CONFIDENCE, "draws": DRAWS, "cells": json.loads(result.table().json())},
+        "table": {"confidence": CONFIDENCE, "draws": DRAWS, "cells": result.table().records()},
         "provenance": dataclasses.asdict(result.provenance),
         "files": dict(hashes),
     }
@@ -344,6 +353,10 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 
 
 def _provenance(record: dict[str, Any]) -> Provenance:
+    if "lacking" in record:  # the name of `missing` in runs saved before it was renamed
+        record = {name: value for name, value in record.items() if name != "lacking"} | {
+            "missing": record["lacking"]
+        }
     lists = {name: tuple(record.get(name, ())) for name in ("warnings", "fitted")}
     found = Provenance(**{**record, **lists})
     for name, kind in _TYPES.items():
@@ -359,7 +372,7 @@ def _provenance(record: dict[str, Any]) -> Provenance:
 
 
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("data", "lacking", "command", "started"), str),
+    **dict.fromkeys(("data", "missing", "command", "started"), str),
     **dict.fromkeys(("replies", "skipped", "seed"), int),
     **dict.fromkeys(("versions", "models", "licences"), dict),
     "source": (dict, type(None)),

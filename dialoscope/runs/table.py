@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
 
 from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.json_values import undefined_as_null
 from dialoscope.core.render.document import gathered
 from dialoscope.core.render.serialization import as_csv, as_json
 from dialoscope.core.safe_text import cell_in_markdown, printable
@@ -140,8 +141,12 @@ class Table:
 
     def json(self) -> str:
         """A list of objects, undefined as null."""
+        return as_json(self.records())
+
+    def records(self) -> list[dict[str, Any]]:
+        """The objects of `json`, with None for undefined numbers, without columns that no cell fills."""
         names = self._shown()
-        return as_json([{name: row[name] for name in names} for row in self.rows()])
+        return [{name: undefined_as_null(row[name]) for name in names} for row in self.rows()]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each system and metric."""

@@ -60,7 +60,7 @@ def _shared(first: Result, second: Result, names: Sequence[str] | None) -> _Shar
     if not found and (names is None or names):
         raise RunError(
             f"The runs have no metric in common: the first has {', '.join(ours) or 'none of them'}, the "
-            f"second {', '.join(theirs) or 'none of them'}. Score one with --like and the other."
+            f"second {', '.join(theirs) or 'none of them'}. Score one with --scales-from and the other."
         )
     alone = (("first", ours.keys() - theirs.keys()), ("second", theirs.keys() - ours.keys()))
     told = [f"Only the {which} run has {', '.join(sorted(names))}." for which, names in alone if names]
@@ -77,8 +77,8 @@ def _check_scale(name: str, one: Metric[Any], other: Metric[Any]) -> None:
     if one != other:
         raise RunError(
             f"{name} has a scale of its own in each run, so that its numbers cannot be compared: "
-            f"{one.signature} and {other.signature}. Score one of them with --like and the other run, or "
-            "name the metrics to compare (--metric) and leave it out."
+            f"{one.signature} and {other.signature}. Score one of them with --scales-from and the other run, "
+            "or name the metrics to compare (--metric) and leave it out."
         )
 
 

@@ -1,10 +1,11 @@
-"""Do the numbers of a run still hold?"""
+"""Scoring the data of a run again, and comparing all numbers."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,10 @@ from dialoscope.runs.result import Result
 
 @dataclass(frozen=True)
 class Verification:
-    """What was looked at, and what was found to differ."""
+    """The number of values, scores and ratings that were compared, and those that differ."""
 
     checked: int
-    """Numbers compared."""
+    """The number of values, scores and ratings."""
     differences: tuple[str, ...]
 
     @property
@@ -54,26 +55,47 @@ def verify(
         replies: Where the systems' replies are now, if they were in files of their own.
         real: Where the corpus is now that the run was compared with, if not where it was.
         licence: `permissive` refuses a run whose numbers were made with other models; as for `evaluate`.
-        progress: Told how many bytes more have been read.
+        progress: Called with the number of bytes that were read since the last call.
     """
     old = Result.load(run)
     with bypass_cache(), read_corpora_from(real):
         new = evaluate(
             _source(old, run, data, replies or {}),
             old.metrics,
-            lacking=old.provenance.lacking,
+            missing=old.provenance.missing,
             licence=licence,
             seed=old.provenance.seed,
             progress=progress,
         )
     if new.provenance.data != old.provenance.data:
         return Verification(0, (_other_data(old, new),))
-    return Verification(_count(old), (*_differences(old, new), *_misrecorded(store.recorded(Path(run)), new)))
+    before, after = _Numbers.of(old), _Numbers.of(new)
+    differences = [
+        *_changed_inputs(old, new),
+        *_changed_numbers(old, before, after),
+        *_wrong_records(store.recorded(Path(run)), new, after),
+    ]
+    return Verification(before.size + len(old.ratings), tuple(differences))
 
 
-def _count(result: Result) -> int:
-    of_replies = sum(len(result.replies) for one in result.metrics if one.of_replies)
-    return of_replies + len(result.metrics) * len(result.systems) + len(result.ratings)
+class _Numbers(NamedTuple):
+    """All numbers of a run, each made once."""
+
+    values: Mapping[Metric[Any], Floats]
+    scores: Mapping[tuple[Metric[Any], str], float]
+
+    @classmethod
+    def of(cls, result: Result) -> "_Numbers":
+        """The value of each reply, and the score of each system."""
+        return cls(
+            {metric: result.values(metric) for metric in result.metrics},
+            {pair: result.score(*pair) for pair in product(result.metrics, result.systems)},
+        )
+
+    @property
+    def size(self) -> int:
+        """The number of scores, and of values of metrics that have any."""
+        return len(self.scores) + sum(len(self.values[metric]) for metric in self.values if metric.of_replies)
 
 
 def _source(
@@ -92,8 +114,8 @@ def _source(
                 f"{run} was not scored from files that can be read again. "
                 "Name its data with --data FILE and --replies SYSTEM=FILE (data=, replies=)."
             )
-        found = read(*paths, **arguments)
-        return found if perturbed is None else Perturbed.of(found, PerturbationPlan(**perturbed))
+        rows = read(*paths, **arguments)
+        return rows if perturbed is None else Perturbed.of(rows, PerturbationPlan(**perturbed))
     except (TypeError, ValueError, AttributeError) as broken:
         raise RunError(f"{run} does not say where its data is ({broken}). Score the data again.") from broken
 
@@ -105,39 +127,44 @@ def _other_data(old: Result, new: Result) -> str:
     )
 
 
-def _differences(old: Result, new: Result) -> Iterator[str]:
+def _changed_inputs(old: Result, new: Result) -> Iterator[str]:
     for model, was in old.provenance.models.items():
         is_now = new.provenance.models.get(model, "unknown")
         if was != is_now:
-            yield f"what is behind {model} has changed: its hash was {was}, is {is_now}"
+            yield f"the model {model} has changed: its hash was {was}, is {is_now}"
     if old.ratings != new.ratings:
         yield "the ratings in the data are not those of the run"
-    for one in old.metrics:
+
+
+def _changed_numbers(old: Result, before: _Numbers, after: _Numbers) -> Iterator[str]:
+    for metric in old.metrics:
         for system in old.systems:
-            before, after = old.score(one, system), new.score(one, system)
-            if not _near(before, after, one):
-                yield f"{one} of {system} was {before!r}, is {after!r}"
-        were, are = old.values(one), new.values(one)
-        apart = np.flatnonzero(~np.isclose(were, are, rtol=one.tolerance, atol=one.tolerance, equal_nan=True))
-        if len(apart):
-            first = int(apart[0])
+            was, is_now = before.scores[metric, system], after.scores[metric, system]
+            if not _are_close(was, is_now, metric):
+                yield f"{metric} of {system} was {was!r}, is {is_now!r}"
+        were, are, tolerance = before.values[metric], after.values[metric], metric.tolerance
+        rows = np.flatnonzero(~np.isclose(were, are, rtol=tolerance, atol=tolerance, equal_nan=True))
+        if len(rows):
+            first = int(rows[0])
             yield (
-                f"{one} differs for {len(apart)} of {len(were)} replies; that of '{old.replies.ids[first]}' "
-                f"was {float(were[first])!r}, is {float(are[first])!r}"
+                f"{metric} differs for {len(rows)} of {len(were)} replies; that of "
+                f"'{old.replies.ids[first]}' was {float(were[first])!r}, is {float(are[first])!r}"
             )
 
 
-def _misrecorded(record: store.Recorded, new: Result) -> Iterator[str]:
-    """What the run's files say that its statistics do not."""
+def _wrong_records(record: store.Recorded, new: Result, after: _Numbers) -> Iterator[str]:
+    """Numbers in the files of the run that differ from those made again."""
     for name, values in record.values.items():
-        if not _near(values, new.values(name), new.named(name)).all():
+        metric = new.named(name)
+        if not _are_close(values, after.values[metric], metric).all():
             yield f"the values of {name} in replies.parquet are not those of its replies"
     for cell in record.cells:
-        value = math.nan if cell["value"] is None else cell["value"]
-        if not _near(value, new.score(cell["metric"], cell["system"]), new.named(cell["metric"])):
-            yield f"the manifest says {cell['metric']} of {cell['system']} is {cell['value']}"
+        metric, value = new.named(cell["metric"]), cell["value"]
+        score = after.scores[metric, cell["system"]]
+        if not _are_close(math.nan if value is None else value, score, metric):
+            yield f"the manifest says {cell['metric']} of {cell['system']} is {value}"
 
 
-def _near(were: Floats | float, are: Floats | float, one: Metric[Any]) -> NDArray[np.bool_]:
-    """Which numbers are the same."""
-    return np.isclose(were, are, rtol=one.relative_tolerance, atol=one.tolerance, equal_nan=True)
+def _are_close(were: Floats | float, are: Floats | float, metric: Metric[Any]) -> NDArray[np.bool_]:
+    """Which numbers are equal within the tolerance of the metric."""
+    return np.isclose(were, are, rtol=metric.relative_tolerance, atol=metric.tolerance, equal_nan=True)

@@ -128,7 +128,7 @@ def _check_values(recipe: CompositeRecipe, scored: Scored) -> None:
 
 
 def _scored(file: str, metrics: Sequence[Metric[Any]]) -> Result:
-    result = evaluate(read(file), metrics, lacking="undefined")
+    result = evaluate(read(file), metrics, missing="undefined")
     if not len(result.ratings):
         raise TrainingError(f"{printable(file)} has no ratings, so that nothing can be learned from it.")
     return result

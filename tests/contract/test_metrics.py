@@ -199,8 +199,8 @@ def test_order_does_not_show(metric, examples, data):
 def test_a_fitted_metric_is_one_like_any_other_whatever_the_order(metric, examples, data):
     order = np.array(data.draw(st.permutations(range(len(examples)))), int)
     tally = metric.measure(Batch(examples))
-    found, warning = metric.fitted(tally)
-    assert metric.fitted(tally.take(order)) == (found, warning)
+    found, warning = metric.fit_scale(tally)
+    assert metric.fit_scale(tally.take(order)) == (found, warning)
     assert found.unfitted == metric.unfitted
     assert (found != metric) <= metric.to_fit
     assert metrics(str(found)) == [found]
@@ -380,11 +380,11 @@ def test_the_number_of_workers_does_not_show(metric, sample, monkeypatch):
     monkeypatch.setattr(run, "BATCH", 13)
     replies = ds.read(sample)
     chosen = [name for name in EVERY if name.startswith("meteor") == (metric == "meteor")]
-    here = ds.evaluate(replies, chosen, lacking="undefined")
+    here = ds.evaluate(replies, chosen, missing="undefined")
     with ThreadPoolExecutor(3) as threads:
-        assert ds.evaluate(replies, chosen, on=threads, lacking="undefined") == here
+        assert ds.evaluate(replies, chosen, on=threads, missing="undefined") == here
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        assert ds.evaluate(replies, chosen, on=processes, lacking="undefined") == here
+        assert ds.evaluate(replies, chosen, on=processes, missing="undefined") == here
 
 
 def test_characters_without_width_stay_in_texts_that_say_something():

@@ -189,7 +189,7 @@ def read_replies(path: Path, rng: Random) -> object:
 
 def score_replies(path: Path, rng: Random) -> object:
     settings = settings_of(rng) | {"on_error": "skip"}
-    result = ds.evaluate(ds.read(path, **settings), rng.sample(METRICS, 2), lacking="undefined")
+    result = ds.evaluate(ds.read(path, **settings), rng.sample(METRICS, 2), missing="undefined")
     table = result.table(draws=DRAWS, significance=rng.random() < 0.3)
     shown = {"text": table.text, "markdown": table.markdown, "csv": table.csv, "json": table.json}
     return [shown[rng.choice(FORMS)](), *table.notes(), *table.signatures(), *result.provenance.warnings]

@@ -59,7 +59,7 @@ def test_the_command_line_gives_the_numbers_of_python(sample, cli):
 
 def test_the_defaults_are_those_of_python():
     ours, theirs = (inspect.signature(one).parameters for one in (command, ds.audit))
-    for name in ("against", "lacking", "seed", "confidence", "draws"):
+    for name in ("against", "missing", "seed", "confidence", "draws"):
         assert ours[name].default == theirs[name].default
 
 
@@ -194,7 +194,7 @@ def test_hostile_ids_are_escaped(tmp_path, cli):
     assert code == 2
     assert "\x1b" not in err
     assert "copying-2 needs context" in err
-    code, _, err = cli("audit", data, "-m", "copying", "-m", "words", "--lacking", "undefined")
+    code, _, err = cli("audit", data, "-m", "copying", "-m", "words", "--missing", "undefined")
     assert code == 0
     one = write(tmp_path / "one.jsonl", [{"response": "hello"}])
     code, _, err = cli("audit", one)

@@ -185,15 +185,15 @@ def test_missing_input_is_named_and_can_be_counted(tmp_path, cli):
     code, _, err = cli("score", path, "-m", "bleu-1", "-m", "rouge-1", "-m", "words")
     assert code == 2
     assert "bleu-1, rouge-1 need references, but 1 of 2 replies have none (the first is '2')" in err
-    assert "leave these metrics out, or count such replies as undefined with --lacking undefined" in err
-    code, out, _ = cli("score", path, "-m", "bleu-1", "-m", "words", "--lacking", "undefined", "--csv")
+    assert "leave these metrics out, or count such replies as undefined with --missing undefined" in err
+    code, out, _ = cli("score", path, "-m", "bleu-1", "-m", "words", "--missing", "undefined", "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [float(row["value"]) for row in rows] == pytest.approx([100, 2])
     assert [row["undefined"] for row in rows] == ["1", "0"]
     code, _, err = cli("score", path, "-m", "copying")
     assert "copying-2 needs context, but 2 of 2 replies have no context" in err
-    assert cli("score", path, "-m", "words", "--lacking", "ignore")[2].startswith(
-        "Error: lacking is 'ignore'"
+    assert cli("score", path, "-m", "words", "--missing", "ignore")[2].startswith(
+        "Error: missing is 'ignore'"
     )
 
 
@@ -207,7 +207,7 @@ def test_without_a_choice_what_can_be_scored_is_scored(tmp_path, cli):
     expected = "distinct-1 distinct-2 entropy-1 entropy-2 self-bleu-4 words repetition-1"
     assert scored == expected.split()
     assert cli("verify", tmp_path / "run")[0] == 0
-    code, _, err = cli("score", path, "-m", "bleu", "--lacking", "leave-out")
+    code, _, err = cli("score", path, "-m", "bleu", "--missing", "leave-out")
     assert (code, err) == (2, "Error: No metric is left: not one reply has references.\n")
     assert cli("score", path, "--suite", "lexical")[0] == 0
     assert cli("score", path, "--suite", "lexical", "-m", "bleu")[0] == 2

@@ -21,7 +21,7 @@ def faked():
 
 @pytest.fixture
 def four(sample):
-    return ds.evaluate(ds.read(sample, VARIANTS), list(faked()), lacking="leave-out")
+    return ds.evaluate(ds.read(sample, VARIANTS), list(faked()), missing="leave-out")
 
 
 def test_the_suite_has_four_aspects_and_diversity_as_the_authors_code_has_it():
@@ -51,7 +51,7 @@ def test_replies_that_lack_something_are_undefined_and_counted(four):
 
 
 def test_what_nobody_has_data_for_is_left_out_and_told(sample):
-    result = ds.evaluate(ds.read(sample), list(faked()), lacking="leave-out")
+    result = ds.evaluate(ds.read(sample), list(faked()), missing="leave-out")
     assert not any(one.name == "diversity" for one in result.metrics)
     assert result.provenance.warnings == (
         "No reply has group, so these were left out: diversity-2.",

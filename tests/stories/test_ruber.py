@@ -30,9 +30,9 @@ def test_a_second_run_can_have_the_scale_of_the_first(tmp_path, cli):
     assert f"unreferenced low {fitted.unreferenced_low:.3f}" in out
     assert f"referenced high {fitted.referenced_high:.3f}" in out
     assert cli("verify", tmp_path / "run")[0] == 0
-    code, out, err = cli("score", second, "--like", tmp_path / "run", "--json")
+    code, out, err = cli("score", second, "--scales-from", tmp_path / "run", "--json")
     assert (code, err) == (0, "")
     assert [row["signature"] for row in json.loads(out)] == [fitted.signature]
     by_name = ds.evaluate(ds.read(second), str(fitted))
-    like = ds.evaluate(ds.read(second), like=tmp_path / "run")
+    like = ds.evaluate(ds.read(second), scales_from=tmp_path / "run")
     assert by_name.values(fitted).tolist() == like.values(fitted).tolist()

@@ -40,7 +40,7 @@ def audit(
     ratios: Sequence[float] = RATIOS,
     against: str | None = None,
     on: Executor | None = None,
-    lacking: str | None = None,
+    missing: str | None = None,
     real: str | Path | None = None,
     licence: str | None = None,
     seed: int = 0,
@@ -59,7 +59,7 @@ def audit(
         against: What a reply is compared with: `others`, its other references, or `itself` unperturbed.
             Without a choice, `others` where every reply has some.
         on: Where to work; here if nothing is given.
-        lacking: As for `evaluate`.
+        missing: As for `evaluate`.
         real: As for `evaluate`.
         licence: As for `evaluate`.
         seed: For what is perturbed and how, and for the resampling behind intervals and tests.
@@ -72,11 +72,11 @@ def audit(
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     made = Perturbed.of(source, plan, log)
-    if lacking == "stop" or (lacking is None and metrics is not None):
+    if missing == "stop" or (missing is None and metrics is not None):
         _refuse_lacks(named, made.real)
     base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
     scored = evaluate(
-        made, metrics, on=on, lacking=lacking, real=real, fit_on=base, licence=licence, seed=seed
+        made, metrics, on=on, missing=missing, real=real, fit_on=base, licence=licence, seed=seed
     )
     warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
@@ -111,7 +111,7 @@ def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
     needs.check(
         [Example(one.id, REAL, one.text, one.context, one.references, one.group) for one in real.replies]
     )
-    needs.raise_lacks()
+    needs.raise_missing()
 
 
 def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:

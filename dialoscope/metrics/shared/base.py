@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 from typing import (
@@ -52,26 +52,73 @@ class Bounds(NamedTuple):
         return " – ".join(("∞" if end > 0 else "-∞") if math.isinf(end) else f"{end:g}" for end in self)
 
 
-class Fitted(NamedTuple):
+class Fit(NamedTuple):
     """A metric after its scale was fitted to the replies of a run."""
 
     metric: "Metric[Any]"
     warning: str = ""
-    """What should be known of the fit; empty where nothing is odd."""
+    """Why the fit may not be reliable; empty where it is."""
 
 
-class Reason(NamedTuple):
-    """What the value of a reply is owed to most."""
+class SumForm(NamedTuple):
+    """How a number is made of sums over replies."""
 
-    turn: int
-    """Which turn of its context, counted from 0."""
-    strength: float
-    """How much this turn alone speaks against the reply, between 0 and 1."""
+    rows: Callable[[Any], Floats]
+    """From statistics to what is added up: (replies, sums), zeros for a reply without statistics."""
+    finish: Callable[[Floats], Floats]
+    """From sums to the number: (groups, sums) to (groups,)."""
+
+
+class TurnEffects(NamedTuple):
+    """The turn of its context that lowers the value of each reply most; NaN where there is none."""
+
+    turn: Floats
+    """The index of the turn, counted from 0."""
+    strength: Floats
+    """How strongly this turn alone speaks against the reply, between 0 and 1."""
+
+
+class PrecisionRecall(NamedTuple):
+    """Precision and recall of a system for every weight between the two."""
+
+    precision: Floats
+    recall: Floats
+
+    @property
+    def best(self) -> float:
+        """The highest F1."""
+        both = self.precision + self.recall
+        return float((2 * self.precision * self.recall / np.where(both > 0, both, 1)).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Notes:
+    """What is shown with the values of a metric; everything in it is optional.
+
+    Tables show `numbers` and `warning` of each system, and `show --explain` shows `parts` or `turns` of each
+    reply. `parts` and `turns` have one row for each reply.
+    """
+
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """Numbers to be read next to the value, by name. `n`, the number of items it is made from, is shown in
+    the cell itself, all others below the table."""
+    warning: str = ""
+    """A sentence on why the value is not reliable."""
+    parts: Mapping[str, Floats] | None = None
+    """By name, what each part of the metric adds to the value of each reply; NaN where it is undefined."""
+    turns: TurnEffects | None = None
+    """For each reply the turn of its context that lowers its value most."""
+    curve: PrecisionRecall | None = None
+    """Precision and recall, for a metric that is made from them."""
 
 
 @dataclass(frozen=True)
 class Metric(ABC, Generic[T]):
-    """A frozen description: its fields are its settings, and all that it does is functions of them."""
+    """A frozen description: the fields are the settings, and every method is a function of them.
+
+    A subclass defines `bounds`, `measure`, `score` and `score_each`. All else has a default, so that a run
+    can resample, store, show, compare and explain any metric.
+    """
 
     name: ClassVar[str]
     version: ClassVar[int]
@@ -94,20 +141,22 @@ class Metric(ABC, Generic[T]):
     """Whether all replies are measured together, since its model shares work between them."""
     fits: ClassVar[str | None] = None
     """The setting that is fitted to all replies of a run where nobody has set it: the scale of coherence."""
+    most_blocks: ClassVar[int] = 50
+    """The largest number of blocks left out in turn for an interval; fewer where scoring takes long."""
 
     def __post_init__(self) -> None:
         hints = setting_types(type(self))
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if is_kind(hints[field.name]) and isinstance(value, str | os.PathLike):
-                value = resolve_model(hints[field.name], os.fspath(value), default=field.default)
+        for setting in dataclasses.fields(self):
+            value = getattr(self, setting.name)
+            if is_kind(hints[setting.name]) and isinstance(value, str | os.PathLike):
+                value = resolve_model(hints[setting.name], os.fspath(value), default=setting.default)
             if isinstance(value, Trained):  # so that the number says of which weights it is
                 value = value.pinned
-            if value is not getattr(self, field.name):
-                object.__setattr__(self, field.name, value)
-            _check_setting(self.name, field.name, value, hints[field.name])
-            if hints[field.name] is float:  # equal metrics must have equal signatures: 2 is 2.0
-                object.__setattr__(self, field.name, float(value))
+            if value is not getattr(self, setting.name):
+                object.__setattr__(self, setting.name, value)
+            _check_setting(self.name, setting.name, value, hints[setting.name])
+            if hints[setting.name] is float:  # equal metrics must have equal signatures: 2 is 2.0
+                object.__setattr__(self, setting.name, float(value))
 
     @property
     @abstractmethod
@@ -133,13 +182,9 @@ class Metric(ABC, Generic[T]):
         """The number of words, or of replies, that the number depends on."""
         return len(tally)
 
-    def beside(self, tally: T) -> Mapping[str, float]:
-        """What a reader must see next to the number, such as how many points it was made from."""
-        return {}
-
-    def caution(self, tally: T) -> str:
-        """Why the number should not be taken at its word; empty where it may."""
-        return ""
+    def notes(self, tally: T) -> Notes:
+        """What is shown with the number of these replies, such as the number of points it is made from."""
+        return Notes()
 
     @property
     def backends(self) -> tuple[Backend, ...]:
@@ -174,8 +219,8 @@ class Metric(ABC, Generic[T]):
     def measure(self, batch: Batch) -> T:
         """The statistics of each reply, seen alone."""
 
-    def notes(self, batch: Batch) -> Sequence[str]:
-        """What a run should note of how these replies were measured, such as texts that a model cut."""
+    def warnings(self, batch: Batch) -> Sequence[str]:
+        """Warnings about how these replies were measured, such as texts that a model cut."""
         return ()
 
     @property
@@ -183,9 +228,9 @@ class Metric(ABC, Generic[T]):
         """Whether its scale is still to be fitted."""
         return False
 
-    def fitted(self, tally: T) -> Fitted:
+    def fit_scale(self, tally: T) -> Fit:
         """The metric with its scale fitted to these replies; itself where nothing is to be fitted."""
-        return Fitted(self)
+        return Fit(self)
 
     @property
     def unfitted(self) -> Self:
@@ -201,13 +246,29 @@ class Metric(ABC, Generic[T]):
     def score_each(self, tally: T) -> Floats:
         """The number for each reply alone; NaN where it is undefined."""
 
-    def reasons(self, tally: T) -> "list[Reason | None] | None":
-        """The reason for the value of each reply that has one; nothing at all where a metric knows none."""
+    @property
+    def sum_form(self) -> SumForm | None:
+        """How the number is made of sums over replies, which are resampled for its interval.
+
+        None for any other number; its interval comes from leaving out blocks of replies in turn.
+        """
         return None
 
-    def contributions(self, tally: T) -> "Mapping[str, Floats] | None":
-        """What each part adds to the value of each reply, by its name; nothing for a metric without parts."""
-        return None
+    def scores_without(self, tally: T, blocks: Ints) -> Floats:
+        """The number with the replies of each block left out in turn; blocks are numbered from 0."""
+        count = int(blocks.max(initial=-1)) + 1
+        return np.array([self.score(tally.take(np.flatnonzero(blocks != block))) for block in range(count)])
+
+    def scores_without_others(self, tally: T, count: int) -> Floats:
+        """The number with each of so many blocks left out of what the replies are compared with.
+
+        Empty where that is no sample of its own.
+        """
+        return np.empty(0)
+
+    def has_interval(self, tally: T) -> bool:
+        """Whether there is enough for the error of the number to be known."""
+        return True
 
     @property
     def signature(self) -> str:
@@ -215,7 +276,7 @@ class Metric(ABC, Generic[T]):
         return signature(self, {"tokenizer": TOKENIZER_VERSIONS})
 
     def __str__(self) -> str:
-        return written(self)
+        return metric_text(self)
 
 
 class AdditiveMetric(Metric[T]):
@@ -236,6 +297,11 @@ class AdditiveMetric(Metric[T]):
     def score(self, tally: T) -> float:
         """From the sums over all replies."""
         return summed_score(self.rows(tally), self.finish)
+
+    @property
+    def sum_form(self) -> SumForm | None:
+        """Its rows, and how they are finished."""
+        return SumForm(self.rows, self.finish)
 
 
 def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
@@ -317,9 +383,6 @@ class MeanMetric(GradeMetric[ReplyValues]):
 class PoolMetric(Metric[T]):
     """A metric of everything that a system said, taken together."""
 
-    most_blocks: ClassVar[int] = 50
-    """How many blocks are left out in turn for an interval; fewer where it takes long."""
-
     @property
     def depends_on(self) -> Amount | None:
         """Most of these grow, or fall, with every reply that is added."""
@@ -329,19 +392,8 @@ class PoolMetric(Metric[T]):
     def scores_without(self, tally: T, blocks: Ints) -> Floats:
         """The number with the replies of each block left out in turn; blocks are numbered from 0."""
 
-    def scores_without_others(self, tally: T, count: int) -> Floats:
-        """The number with each of so many blocks left out of what the replies are compared with.
 
-        Empty where that is no sample of its own.
-        """
-        return np.empty(0)
-
-    def has_interval(self, tally: T) -> bool:
-        """Whether there is enough for the error of the number to be known."""
-        return True
-
-
-def measured(metric: Metric[T], batch: Batch) -> T:
+def measure_once(metric: Metric[T], batch: Batch) -> T:
     """The statistics of a metric, made once for a batch, whether it was named or is a part of another."""
     return batch.once(("measured", metric.statistics), lambda: metric.measure(batch))
 
@@ -350,7 +402,7 @@ def measured(metric: Metric[T], batch: Batch) -> T:
 def setting_types(of: type[Metric[Any]]) -> Mapping[str, Any]:
     """The declared type of each setting."""
     hints = get_type_hints(of)
-    return MappingProxyType({field.name: hints[field.name] for field in dataclasses.fields(of)})
+    return MappingProxyType({setting.name: hints[setting.name] for setting in dataclasses.fields(of)})
 
 
 def labels(metrics: Sequence[Metric[Any]]) -> dict[Metric[Any], str]:
@@ -366,7 +418,7 @@ def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
     return np.where(some, part / np.where(some, whole, 1), math.nan)
 
 
-def written(metric: Metric[Any]) -> str:
+def metric_text(metric: Metric[Any]) -> str:
     """The shortest text that `metric()` reads back: `bleu-4`, `rouge-l:part=recall`."""
     main = type(metric).main_setting
     head = f"{metric.name}-{getattr(metric, main)}" if main else metric.name

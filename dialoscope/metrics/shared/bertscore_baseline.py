@@ -13,7 +13,7 @@ from dialoscope.models.content import content_hash, unreadable
 _COLUMNS = ["LAYER", "P", "R", "F"]
 
 
-class Level(NamedTuple):
+class LayerBaseline(NamedTuple):
     """What unrelated texts score."""
 
     precision: float
@@ -35,7 +35,7 @@ class Baseline:
         """A hash of the file."""
         return content_hash([Path(self.file)])
 
-    def level(self, layer: int) -> Level:
+    def level(self, layer: int) -> LayerBaseline:
         """That of one layer, 0 for the embeddings."""
         levels = _levels(self.file, self.fingerprint)
         if layer not in levels:
@@ -45,7 +45,7 @@ class Baseline:
 
 
 @lru_cache(maxsize=4)
-def _levels(file: str, fingerprint: str) -> dict[int, Level]:
+def _levels(file: str, fingerprint: str) -> dict[int, LayerBaseline]:
     """What is in the file now; `fingerprint` is of that."""
     try:
         header, *lines = Path(file).read_text(encoding="utf-8-sig").splitlines() or [""]
@@ -60,10 +60,10 @@ def _levels(file: str, fingerprint: str) -> dict[int, Level]:
     return dict(rows)
 
 
-def _row(file: str, place: int, cells: list[str]) -> tuple[int, Level]:
+def _row(file: str, place: int, cells: list[str]) -> tuple[int, LayerBaseline]:
     try:
         layer, *numbers = cells
-        level = Level(*map(float, numbers))
+        level = LayerBaseline(*map(float, numbers))
         if not all(-math.inf < number < 1 for number in level):
             raise ValueError
         return int(layer), level

@@ -12,7 +12,7 @@ from dialoscope.core.errors import MetricError
 from dialoscope.metrics import metric_class, metric_names, plugin_named
 from dialoscope.metrics.shared.base import Metric
 
-Known = Callable[[Metric[Any]], Mapping[str, Any]]
+TrustOf = Callable[[Metric[Any]], Mapping[str, Any]]
 """What is known of how far a metric can be trusted."""
 
 
@@ -63,7 +63,7 @@ class Catalogue:
         return "\n\n".join([*map(_paragraph, self.entries), *self.broken])
 
 
-def catalogue(trust: Known = lambda _: {}) -> Catalogue:
+def catalogue(trust: TrustOf = lambda _: {}) -> Catalogue:
     """All metrics that are installed, and what is known of each by its default settings."""
     entries, broken = [], []
     for name in metric_names():
@@ -76,7 +76,7 @@ def catalogue(trust: Known = lambda _: {}) -> Catalogue:
     return Catalogue(tuple(entries), tuple(broken))
 
 
-def _entry(chosen: type[Metric[Any]], trust: Known) -> Entry:
+def _entry(chosen: type[Metric[Any]], trust: TrustOf) -> Entry:
     default = chosen()
     direction = {True: "higher is better", False: "lower is better", None: "neither end is better"}
     settings = [f"{field.name}={getattr(default, field.name)}" for field in dataclasses.fields(default)]

@@ -63,7 +63,7 @@ class DistributionMetric(PoolMetric[Points]):
         corpus = None if self._own else self.real
         return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies were read without the oldest part of their context, or without an end."""
         pairs = (
             (row, pair_of(example, text, self.turns))

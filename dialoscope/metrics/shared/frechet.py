@@ -139,10 +139,6 @@ def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
             yield reduce(add, others, Moments(0, np.zeros(whole.dims), np.zeros((0, whole.dims))))
 
 
-def _last(blocks: Ints) -> int:
-    return int(blocks.max(initial=-1))
-
-
 class Halves(NamedTuple):
     """The moments of two halves of each side; no item is in different halves."""
 
@@ -150,14 +146,14 @@ class Halves(NamedTuple):
     generated: tuple[Moments, Moments]
 
 
-class Side(NamedTuple):
+class PointSet(NamedTuple):
     """Points, and which of them belong together."""
 
     points: Floats
     items: Ints
 
 
-class Known(NamedTuple):
+class ExactTerms(NamedTuple):
     """What samples show without bias."""
 
     between: float
@@ -183,36 +179,9 @@ def debiased(
     of different items must be independent. An estimate without bias lies below 0 as often as above where
     there is no distance. Undefined where a half of a side has fewer than `FEWEST` points.
     """
-    sides = Side(real, real_items), Side(generated, generated_items)
+    sides = PointSet(real, real_items), PointSet(generated, generated_items)
     halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
     return _debiased_of(*sides, halvings, squared=squared)
-
-
-def debiased_without(
-    real: Floats,
-    generated: Floats,
-    real_items: Ints,
-    generated_items: Ints,
-    real_blocks: Ints,
-    generated_blocks: Ints,
-    *,
-    squared: bool = True,
-    seed: int = 0,
-) -> Floats:
-    """The estimate with the points of each block left out in turn; blocks are numbered from 0.
-
-    All are made from the same halvings. How far the smallest directions of a half show depends on each of its
-    points, so that many small blocks make the error look larger than it is; about ten are best.
-    """
-    sides = Side(real, real_items), Side(generated, generated_items)
-    halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
-    values = []
-    for block in range(1 + max(map(_last, (real_blocks, generated_blocks)))):
-        kept = real_blocks != block, generated_blocks != block
-        rest = Side(real[kept[0]], real_items[kept[0]]), Side(generated[kept[1]], generated_items[kept[1]])
-        some = [(first[kept[0]], second[kept[1]]) for first, second in halvings]
-        values.append(_debiased_of(*rest, some, squared=squared))
-    return np.array(values)
 
 
 def debiased_from_halves(
@@ -224,17 +193,7 @@ def debiased_from_halves(
         return math.nan
     apart = [real[half].mean - generated[half].mean for half in (0, 1)]
     traces = (real[0] + real[1]).trace, (generated[0] + generated[1]).trace
-    return _debiased(halves, Known(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared)
-
-
-def split_half(points: Floats, items: Ints, *, squared: bool = True, seed: int = 0) -> float:
-    """The plain distance between halves of the same points, which is all bias: the mean over many halvings.
-
-    To be read beside a plain value of as many points on either side as a half has; `null` is for other sizes.
-    """
-    side = Side(points, items)
-    halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
-    return float(np.mean([frechet(*each.real, squared=squared) for each in halves]))
+    return _debiased(halves, ExactTerms(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared)
 
 
 def null(
@@ -245,7 +204,7 @@ def null(
     The two do not share items. Where they do (both answer the same contexts), plain values are lower than
     this, and only the debiased one can be read by itself.
     """
-    side = Side(points, items)
+    side = PointSet(points, items)
     halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
     if _too_few(halves) or min(sizes) < 2:
         return math.nan
@@ -260,13 +219,13 @@ def null(
 
 
 def _debiased_of(
-    real: Side, generated: Side, halvings: Sequence[tuple[Bools, Bools]], *, squared: bool
+    real: PointSet, generated: PointSet, halvings: Sequence[tuple[Bools, Bools]], *, squared: bool
 ) -> float:
     halves = _split(real, generated, halvings)
     return math.nan if _too_few(halves) else _debiased(halves, _known(real, generated), squared=squared)
 
 
-def _debiased(halves: Sequence[Halves], known: Known, *, squared: bool) -> float:
+def _debiased(halves: Sequence[Halves], known: ExactTerms, *, squared: bool) -> float:
     shown = 0.0
     if min(known.traces) > 0:
         crossed, *own = _levels(halves, known.worth)
@@ -288,7 +247,7 @@ def _enough(points: int) -> int:
     return min(SPLITS, max(2, 6000 // max(points, 1)))
 
 
-def _halvings(real: Side, generated: Side, seed: int, count: int) -> list[tuple[Bools, Bools]]:
+def _halvings(real: PointSet, generated: PointSet, seed: int, count: int) -> list[tuple[Bools, Bools]]:
     """Which points are in the first half, so many times; items of one side and of both are halved apart."""
     items = np.unique(np.concatenate([real.items, generated.items]))
     places = [np.searchsorted(items, side.items) for side in (real, generated)]
@@ -302,7 +261,7 @@ def _halvings(real: Side, generated: Side, seed: int, count: int) -> list[tuple[
     return found
 
 
-def _split(real: Side, generated: Side, halvings: Sequence[tuple[Bools, Bools]]) -> list[Halves]:
+def _split(real: PointSet, generated: PointSet, halvings: Sequence[tuple[Bools, Bools]]) -> list[Halves]:
     return [Halves(_halved(real.points, one), _halved(generated.points, other)) for one, other in halvings]
 
 
@@ -322,7 +281,7 @@ class Summary(NamedTuple):
     worth: float
 
 
-def _summary(side: Side, items: Ints) -> Summary:
+def _summary(side: PointSet, items: Ints) -> Summary:
     mean = side.points.mean(axis=0, dtype=np.float64)
     centred = side.points - mean
     added = np.zeros((len(items), len(mean)))
@@ -337,13 +296,13 @@ def _noise(added: Floats, other: Floats, items: int) -> float:
     return float(np.vdot(added, other)) * items / (items - 1) if items > 1 else 0.0
 
 
-def _known(real: Side, generated: Side) -> Known:
+def _known(real: PointSet, generated: PointSet) -> ExactTerms:
     items = np.unique(np.concatenate([real.items, generated.items]))
     one, other = _summary(real, items), _summary(generated, items)
     shared = _noise(one.added, other.added, len(np.intersect1d(real.items, generated.items)))
     apart = one.mean - other.mean
     between = float(apart @ apart) - one.noise - other.noise + 2 * shared
-    return Known(between, (one.trace, other.trace), (one.worth, other.worth))
+    return ExactTerms(between, (one.trace, other.trace), (one.worth, other.worth))
 
 
 def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Levels, Levels, Levels]:

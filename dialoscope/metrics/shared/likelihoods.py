@@ -1,7 +1,7 @@
 """What coherence and fluency have in common: the log-probability of a reply, and the paper's scale for it."""
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Sums
-from dialoscope.metrics.shared.base import Bounds, Fitted, GradeMetric, Metric, ratio
+from dialoscope.metrics.shared.base import Bounds, Fit, GradeMetric, Metric, Notes, ratio
 from dialoscope.metrics.shared.reading import Join, Spaces, Texts, in_context, note_cut_texts, reading, totals
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import LanguageModel
@@ -61,7 +61,7 @@ class ReadInContext(Metric[Sums]):
         """Undefined where the reply or what comes before it is blank."""
         return totals(reading(batch, self.lm).answers(self.texts(batch)))
 
-    def notes(self, batch: Batch) -> list[str]:
+    def warnings(self, batch: Batch) -> list[str]:
         """Which replies were read without all of their context."""
         return note_cut_texts(batch, self.lm, self.texts(batch))
 
@@ -121,25 +121,25 @@ class ScaledLikelihood(GradeMetric[Sums]):
         """Whether there is a scale and nobody has said where it begins."""
         return self.scale == "normalised" and not self.floor
 
-    def fitted(self, tally: Sums) -> Fitted:
+    def fit_scale(self, tally: Sums) -> Fit:
         """With the percentile of these replies for a floor; as it was, and so undefined, without one."""
         if not self.to_fit:
-            return Fitted(self)
+            return Fit(self)
         raw = self._raw(tally)
         raw = raw[np.isfinite(raw)]
         if not len(raw):
-            return Fitted(self, f"{self} is undefined: no reply has a log-probability to fit its floor to.")
+            return Fit(self, f"{self} is undefined: no reply has a log-probability to fit its floor to.")
         floor = float(np.percentile(raw, self.percentile))
         if floor == raw.max():
-            return Fitted(
+            return Fit(
                 self,
                 f"{self} is undefined: nearly all replies are equally likely, and no floor tells them apart.",
             )
-        return Fitted(replace(self, floor=float(f"{floor:.{DIGITS}g}")), self._few(len(raw)))
+        return Fit(replace(self, floor=float(f"{floor:.{DIGITS}g}")), self._few(len(raw)))
 
-    def beside(self, tally: Sums) -> Mapping[str, float]:
-        """What became 0."""
-        return {"floor": self.floor} if self.floor else {}
+    def notes(self, tally: Sums) -> Notes:
+        """The log-probability that became 0."""
+        return Notes({"floor": self.floor} if self.floor else {})
 
     def _raw(self, tally: Sums) -> Floats:
         sums, tokens = tally.rows.astype(float).T
@@ -151,5 +151,5 @@ class ScaledLikelihood(GradeMetric[Sums]):
             return ""
         return (
             f"The floor of {self} was fitted to {count} replies, so that one or two of them decide it; fit "
-            "it to more, or take that of a larger run with --like RUN (like=)."
+            "it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
         )

@@ -215,7 +215,7 @@ def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_B
         yield _Best(of_replies[start:end], recalled)
 
 
-class Scores(NamedTuple):
+class MatchScores(NamedTuple):
     """How well replies match their references."""
 
     precision: Floats  # (couples,)
@@ -223,7 +223,7 @@ class Scores(NamedTuple):
     f1: Floats
 
 
-def scores(matches: Matches, unweighted: Ints, weights: Floats) -> Scores:
+def scores(matches: Matches, unweighted: Ints, weights: Floats) -> MatchScores:
     """The weighted mean of the cosines of the reply's tokens, that of the reference's, and what lies between.
 
     Tokens that are `unweighted` can be matched, but do not count. A couple with a text that has no other
@@ -236,7 +236,7 @@ def scores(matches: Matches, unweighted: Ints, weights: Floats) -> Scores:
     means = ratio(np.bincount(side, weights * matches.cosines, sides), total).clip(-1, 1)
     empty = (np.bincount(side, counted, sides) == 0).reshape(-1, 2).any(axis=1)
     precision, recall = (np.where(empty, 0.0, mean) for mean in means.reshape(-1, 2).T)
-    return Scores(precision, recall, _harmonic_mean(precision, recall))
+    return MatchScores(precision, recall, _harmonic_mean(precision, recall))
 
 
 def _harmonic_mean(precision: Floats, recall: Floats) -> Floats:

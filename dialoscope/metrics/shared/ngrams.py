@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Tokens
-from dialoscope.metrics.shared.base import Amount, PoolMetric
+from dialoscope.metrics.shared.base import Amount, Bounds, MeanMetric, PoolMetric
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hashed_grams, reply_words
@@ -24,8 +24,8 @@ _SPREAD = np.int64(-0x4B47D0C5A9F1E1B3)
 _AT_A_TIME = 8192
 
 
-class OfGrams(Protocol):
-    """A metric of the n-grams of the replies."""
+class NgramSettings(Protocol):
+    """The settings of a metric of n-grams."""
 
     name: ClassVar[str]
 
@@ -38,7 +38,7 @@ class OfGrams(Protocol):
         """What cuts a reply into words."""
 
 
-def check_n(metric: OfGrams) -> None:
+def check_n(metric: NgramSettings) -> None:
     """Refuse n-grams of no words, and an unknown tokenizer."""
     Tokenizer(metric.tokenizer)
     if not 1 <= metric.n <= 100:
@@ -109,6 +109,31 @@ class GramMetric(PoolMetric[Tokens]):
     def _of_some(self, counts: Ints, words: int) -> float:
         there = counts[counts > 0]
         return self.of_counts(there, words) if len(there) else math.nan
+
+
+@dataclass(frozen=True)
+class NgramShare(MeanMetric):
+    """The share of a reply's n-grams with some property; undefined for a reply shorter than n words."""
+
+    paper = "https://aclanthology.org/N19-1170"
+    higher_is_better = False
+    main_setting = "n"
+
+    n: int = 1
+    tokenizer: str = "words"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_n(self)
+
+    @property
+    def bounds(self) -> Bounds:
+        """Those of a share."""
+        return Bounds(0, 1)
+
+    def grams(self, batch: Batch) -> Tokens:
+        """The hashed n-grams of each reply."""
+        return hashed_grams(reply_words(batch, Tokenizer(self.tokenizer)), self.n)
 
 
 def numbered(grams: Ints) -> NDArray[np.int32]:

@@ -7,13 +7,13 @@ comes from their moments, or from a sample of them that is the same in whatever 
 import io
 import os
 import tempfile
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import chain, islice, repeat
 from operator import add
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn, Protocol
+from typing import IO, Any, ClassVar, NamedTuple, NoReturn, Protocol
 from weakref import finalize
 
 import numpy as np
@@ -23,7 +23,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.core.records import Example, is_blank
 from dialoscope.core.safe_text import printable
-from dialoscope.core.tally import SharedWork, begins_run, ranges
+from dialoscope.core.tally import Column, Ragged, SharedWork, Tally, begins_run, ranges
 from dialoscope.metrics.shared.frechet import Moments, each_left_out
 from dialoscope.models.protocols import Corpus, Encoder, Pair, Vectors
 from dialoscope.text.batch import Batch
@@ -272,8 +272,10 @@ class TableCloud:
 
 
 @dataclass(frozen=True, eq=False)
-class Points(SharedWork):
+class Points(SharedWork, Tally):
     """The point of each reply, and those of what people said in its place."""
+
+    has_files: ClassVar[bool] = True
 
     table: PointTable
     reply: Ints
@@ -320,6 +322,33 @@ class Points(SharedWork):
             np.concatenate([part.bare for part in parts]),
             parts[0].crowd,
         )
+
+    def columns(self) -> Mapping[str, Column]:
+        """The keys of the points of each reply."""
+        real = Ragged(self.real, self.counts)
+        return {"reply": self.reply, "item": self.item, "real": real, "bare": self.bare}
+
+    def write_files(self, folder: Path, number: int) -> None:
+        """Write the points in the order of their keys, and what is kept of a corpus."""
+        self.table.save(folder / f"points-{number}.npy")
+        if self.crowd:
+            self.crowd.save(folder / f"crowd-{number}.npz")
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> "Points":
+        """The points that were stored; each key must have its point."""
+        reply, item, real, bare = columns.values()
+        if isinstance(reply, Ragged) or isinstance(item, Ragged) or isinstance(bare, Ragged):
+            raise ValueError("the columns are not those of points")
+        if not isinstance(real, Ragged):
+            raise ValueError("the column of people's points is not ragged")
+        if "points" not in files:
+            raise LookupError("its file of points is not listed")
+        table = PointTable.load(files["points"])
+        if not np.isin(np.concatenate([reply, bare, real.values]), np.append(table.keys, NONE)).all():
+            raise ValueError(f"{files['points'].name} does not hold all points")
+        crowd = Crowd.load(files["crowd"]) if "crowd" in files else None
+        return cls(table, reply, item, real.values, real.lengths, bare, crowd)
 
     @cached_property
     def generated(self) -> TableCloud:

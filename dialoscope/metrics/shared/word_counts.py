@@ -22,7 +22,7 @@ TABLE_TOKENIZER = "words"
 """How the texts behind the shipped table were cut into words."""
 
 
-class Counts(NamedTuple):
+class CorpusCounts(NamedTuple):
     """In how many texts each word occurs, and the commonest of them."""
 
     words: Mapping[str, int]
@@ -56,7 +56,7 @@ class WordCounts:
         """The assets behind it, for their licences."""
         return matching_assets(self.corpus)
 
-    def counts(self, tokenizer: Tokenizer) -> Counts:
+    def counts(self, tokenizer: Tokenizer) -> CorpusCounts:
         """The counts of words as a tokenizer cuts them; read once for each content of the file."""
         if not self._is_file and tokenizer.name != TABLE_TOKENIZER:
             raise MetricError(
@@ -82,7 +82,7 @@ class WordCounts:
 
 
 @lru_cache(maxsize=4)
-def _counts(of: WordCounts, tokenizer: Tokenizer, fingerprint: str) -> Counts:
+def _counts(of: WordCounts, tokenizer: Tokenizer, fingerprint: str) -> CorpusCounts:
     found = _counted(of, tokenizer) if of._is_file else _table(assets.locate(of._asset) / TABLE)
     most = max(found.values(), default=0)
     if most < 2:
@@ -90,7 +90,7 @@ def _counts(of: WordCounts, tokenizer: Tokenizer, fingerprint: str) -> Counts:
             f"No word stands in two texts of {printable(of.corpus)}, so that none is rarer than another. "
             "Name a larger file."
         )
-    return Counts(found, most)
+    return CorpusCounts(found, most)
 
 
 def _counted(of: WordCounts, tokenizer: Tokenizer) -> Counter[str]:

@@ -2,8 +2,10 @@
 
 Texts with the same prefix are children of one copy of it, and a prefix that continues another is a child of
 that one: replies of several systems to one context, or the turns of one dialogue. A pack is a sequence of
-whole trees without padding; a token attends to earlier tokens in its own node and in the nodes above. The collator of
-transformers (DataCollatorWithFlattening) packs texts too, but computes a shared prefix once for each of them.
+whole trees without padding; a token attends to earlier tokens in its own node and in the nodes above.
+
+The collator of transformers (DataCollatorWithFlattening) packs texts too, but computes a shared prefix once
+for each of them.
 """
 
 from collections.abc import Iterator, Sequence

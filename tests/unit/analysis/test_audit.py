@@ -534,11 +534,11 @@ def test_what_is_lacking_is_counted_in_replies_and_not_in_their_copies(settings)
     replies = [ds.Example(f"{place}", "s", f"reply {place}", ("q",)) for place in range(3)]
     with pytest.raises(ds.DialoscopeError, match="diversity-2 needs group, but 3 of 3 replies have none"):
         ds.audit(replies, **settings)
-    audit = ds.audit(replies, **settings, lacking="undefined")
+    audit = ds.audit(replies, **settings, missing="undefined")
     assert "diversity-2" in {curve.metric for curve in audit.curves}
     bare = [ds.Example(one.id, one.system, one.response) for one in replies]
     with pytest.raises(ds.DialoscopeError, match="but 3 of 3 replies have no context"):
-        ds.audit(bare, lacking="stop")
+        ds.audit(bare, missing="stop")
 
 
 def test_a_curve_that_is_not_there_is_said():

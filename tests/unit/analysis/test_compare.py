@@ -11,7 +11,7 @@ import scipy.stats
 
 import dialoscope as ds
 from dialoscope.analysis.comparison.contrast import detectable
-from dialoscope.runs.differences import Difference, LeftOut
+from dialoscope.runs.differences import Difference, LeaveOuts
 from dialoscope.runs.resampling import Draws, PairedSums, halved_pairs, halves_p
 
 METRICS = ["bleu-2", "rouge-l", "distinct-2", "repetition-1", "words"]
@@ -181,7 +181,7 @@ def test_contexts_that_one_alone_answered_are_left_out_and_counted():
 def test_what_is_not_known_is_told_with_the_reason():
     examples = [ds.Example(str(place), "a", "so it is", (), ("so it was",)) for place in range(4)]
     examples += [ds.Example(str(place), "b", "never mind") for place in range(4)]
-    found = ds.compare(ds.evaluate(examples, ["rouge-1", "words"], lacking="undefined"), "a", "b")
+    found = ds.compare(ds.evaluate(examples, ["rouge-1", "words"], missing="undefined"), "a", "b")
     one = found.contrast("rouge-1", "a", "b")
     assert (one.verdict, one.why) == ("–", "undefined for b")
     assert all(map(math.isnan, (one.difference, one.low, one.high, one.p, one.p_holm, one.effect, one.equal)))
@@ -197,7 +197,7 @@ def test_a_metric_that_some_draws_lack_has_no_interval_and_says_so():
     examples = [ds.Example(str(place), name, "so it is") for name in "ab" for place in range(5)]
     examples[0] = ds.Example("0", "a", "so it is", (), ("so it was",))
     examples[5] = ds.Example("0", "b", "so it is", (), ("so it was",))
-    found = ds.compare(ds.evaluate(examples, ["rouge-1"], lacking="undefined"), "a", "b")
+    found = ds.compare(ds.evaluate(examples, ["rouge-1"], missing="undefined"), "a", "b")
     assert found.contrasts[0].why == "undefined on some part of the contexts"
     assert found.contrasts[0].difference == 0
 
@@ -382,7 +382,7 @@ def test_the_smallest_difference_that_can_be_detected_is_found_four_times_in_fiv
         apart = rng.normal(0, 1, 40)
         first, second = (np.stack([side, np.ones(40)], axis=1) for side in (np.zeros(40), apart + 0.4543))
         pair = PairedSums(first, second, mean)  # .4543 as scipy's noncentral t has it for n = 40
-        left_out = LeftOut(*pair.left_out())
+        left_out = LeaveOuts(*pair.left_out())
         said.append(detectable(Difference(0.0, apart.mean() + 0.4543, None, left_out, None), 0.95))
         ((ours, theirs),) = halved_pairs([pair], Draws(400, 1))
         found += halves_p(theirs - ours) < 0.05

@@ -375,7 +375,7 @@ def test_one_corpus_counts_once():
 @pytest.mark.corpora
 def test_the_figures_of_a_corpus_are_what_the_file_says(corpora):
     names = ["bleu-4", "rouge-l:variant=nlg-eval", "words", "repetition-1"]
-    run = ds.evaluate(ds.read(corpora / "rated/usr_personachat/data.jsonl"), names, lacking="undefined")
+    run = ds.evaluate(ds.read(corpora / "rated/usr_personachat/data.jsonl"), names, missing="undefined")
     found = trust(run, names=["usr_personachat/data"])
     again = {one.metric: one for one in found.families}
     for family in shipped().families:

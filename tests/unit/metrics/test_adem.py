@@ -32,7 +32,7 @@ def test_ratings_beyond_the_scale_are_cut_at_its_ends():
 
 def test_without_words_context_or_references_it_is_undefined():
     examples = [reply(1, " "), reply(2, "tea", context=()), reply(3, "tea", references=()), reply(4, "tea")]
-    values = ds.evaluate(examples, "adem:checkpoint=fake", lacking="undefined").values("adem:checkpoint=fake")
+    values = ds.evaluate(examples, "adem:checkpoint=fake", missing="undefined").values("adem:checkpoint=fake")
     assert [math.isnan(value) for value in values] == [True, True, True, False]
 
 
@@ -43,19 +43,19 @@ def test_the_share_of_strange_replies_stands_beside_it_and_many_are_warned_of():
     notes = "\n".join(result.table().notes())
     assert "adem:checkpoint=fake of known: far 0; odd: far 0.075." in notes
     assert (
-        "adem:checkpoint=fake: more than 5% of replies lie farther from what the checkpoint learned from "
-        "than 99 of 100 rated replies did (far); what it foretells of them is a guess. Train one on replies "
-        "and contexts of this kind."
+        "adem:checkpoint=fake: more than 5% of replies are farther from the training data of the "
+        "checkpoint than 99 of 100 rated replies were (far); their predicted ratings are guesses. Train a "
+        "checkpoint on replies and contexts of this kind."
     ) in notes
     alone = ds.evaluate(known, "adem:checkpoint=fake")
-    assert "is a guess" not in "\n".join(alone.table().notes())
+    assert "are guesses" not in "\n".join(alone.table().notes())
 
 
 def test_where_no_reply_has_a_number_nothing_is_said_of_strange_ones():
     nothing = Sums(np.full((2, 2), math.nan))
     metric = ds.Adem("fake")
-    assert math.isnan(metric.beside(nothing)["far"])
-    assert metric.caution(nothing) == ""
+    assert math.isnan(metric.notes(nothing).numbers["far"])
+    assert metric.notes(nothing).warning == ""
 
 
 def test_its_name_and_signature_say_which_weights_it_is_of(trained, tmp_path):  # noqa: F811

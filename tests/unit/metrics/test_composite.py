@@ -32,7 +32,7 @@ def reply(text, *context, name="1", system="s"):
 
 
 def value(metric, *example):
-    (found,) = ds.evaluate([reply(*example)], metric, lacking="undefined").values(metric)
+    (found,) = ds.evaluate([reply(*example)], metric, missing="undefined").values(metric)
     return found
 
 
@@ -74,7 +74,7 @@ def trained(corpus, tmp_path):
 def test_it_is_the_middle_and_what_the_parts_add():
     metric = ds.metric(OVERALL)
     result = ds.evaluate([reply("I like tea", *TALK)], metric)
-    added = metric.contributions(result.tallies[metric.statistics])
+    added = metric.notes(result.tallies[metric.statistics]).parts
     assert list(added) == ["pmi", "fluency", "relatedness", "self-consistency", "words", "repetition"]
     assert result.values(metric)[0] == pytest.approx(0.5 + sum(column[0] for column in added.values()))
     assert added["words"][0] == pytest.approx(0.125 * (3 / 8 - 0.5))
@@ -84,7 +84,7 @@ def test_it_is_the_middle_and_what_the_parts_add():
 def test_a_part_that_is_undefined_is_neutral_and_counted():
     metric = ds.metric(OVERALL)
     result = ds.evaluate([reply("I like tea", "and you?"), reply("Tea", *TALK, name="2")], metric)
-    added = metric.contributions(result.tallies[metric.statistics])
+    added = metric.notes(result.tallies[metric.statistics]).parts
     assert math.isnan(added["self-consistency"][0])
     assert not math.isnan(result.values(metric)[0])
     beside = result.table().cell("s", OVERALL).beside

@@ -46,7 +46,7 @@ def test_a_system_has_the_mean_over_its_groups_whatever_their_sizes():
 
 def test_groups_of_different_sizes_are_told_of():
     one, tally = scored(group("a", "yes", "no") + group("b", "x", "y", "z") + group("alone", "w"))
-    assert one.caution(tally) == (
+    assert one.notes(tally).warning == (
         "diversity-1 is a mean over groups of 2 to 3 replies, and more replies have more to vary: "
         "compare systems on the same groups, or make groups of one size (augment --full)."
     )
@@ -55,7 +55,7 @@ def test_groups_of_different_sizes_are_told_of():
     assert any("groups of 2 to 3 replies" in note for note in result.table().notes())
     for replies in (other, other + group("b", "w", system="t"), [ds.Example("1", "s", "yes")]):
         one, tally = scored(replies)
-        assert one.caution(tally) == ""
+        assert one.notes(tally).warning == ""
 
 
 def test_the_same_reply_to_everything_is_no_diversity():
@@ -68,7 +68,7 @@ def test_each_reply_has_the_value_of_its_group_and_its_system():
     one, tally = scored(replies)
     assert one.score_each(tally).tolist()[:4] == [1.0, 1.0, 0.0, 0.0]
     assert math.isnan(one.score_each(tally)[4])
-    result = ds.evaluate(replies, "diversity-1", lacking="undefined")
+    result = ds.evaluate(replies, "diversity-1", missing="undefined")
     assert (result.score("diversity-1", "s"), result.score("diversity-1", "t")) == (1.0, 0.0)
     assert result.table().cell("s", "diversity-1").undefined == 1
 
@@ -88,14 +88,14 @@ def test_undefined_is_not_zero(replies):
     assert math.isnan(one.score(tally))
     assert np.isnan(one.score_each(tally)).all()
     assert not one.rows(tally).any()
-    assert one.beside(tally) == {"n": 0.0}
+    assert one.notes(tally).numbers == {"n": 0.0}
 
 
 def test_a_group_without_a_value_does_not_count():
     replies = group("a", "yes", "no") + group("b", "alone") + group("c", "", "")
     assert score(replies) == 1.0
     one, tally = scored(replies)
-    assert one.beside(tally)["n"] == 1.0
+    assert one.notes(tally).numbers["n"] == 1.0
     assert one.defined(tally).tolist() == [True, True, False, False, False]
 
 
@@ -103,7 +103,7 @@ def test_what_varies_within_groups_and_between_them_adds_up_to_all():
     replies = group("a", "tea now", "tea later", "tea") + group("b", "rain", "rain today", "sun")
     one, tally = scored(replies)
     first, second = (" ".join(one.response for one in part).split() for part in (replies[:3], replies[3:]))
-    beside = one.beside(tally)
+    beside = one.notes(tally).numbers
     within = (len(first) * by_hand(first) + len(second) * by_hand(second)) / len(first + second)
     assert beside["within"] == pytest.approx(within)
     assert beside["within"] + beside["between"] == pytest.approx(by_hand(first + second))
@@ -111,32 +111,34 @@ def test_what_varies_within_groups_and_between_them_adds_up_to_all():
 
 def test_groups_that_say_the_same_do_not_differ():
     one, tally = scored(group("a", "yes", "no") + group("b", "no", "yes"))
-    assert one.beside(tally)["between"] == 0.0
+    assert one.notes(tally).numbers["between"] == 0.0
 
 
 def test_the_baseline_mixes_replies_to_unrelated_queries():
     replies = [reply for i in range(5) for reply in group(f"q{i}", *[f"word{i}"] * 5)]
     one, tally = scored(replies)
     assert one.score(tally) == 0.0
-    assert one.beside(tally)["unrelated"] == pytest.approx(math.log2(5))  # each reply from another group
+    assert one.notes(tally).numbers["unrelated"] == pytest.approx(
+        math.log2(5)
+    )  # each reply from another group
 
 
 def test_the_baseline_of_a_system_that_answers_everything_alike_is_its_value():
     replies = [reply for i in range(4) for reply in group(f"q{i}", "yes", "no", "yes", "no")]
     one, tally = scored(replies)
     assert one.score(tally) == 1.0
-    assert 0.8 < one.beside(tally)["unrelated"] <= 1.0
+    assert 0.8 < one.notes(tally).numbers["unrelated"] <= 1.0
 
 
 def test_the_baseline_needs_as_many_groups_as_a_group_has_replies():
     one, tally = scored(group("a", "x", "y", "z") + group("b", "u", "v", "w"))
-    assert math.isnan(one.beside(tally)["unrelated"])
+    assert math.isnan(one.notes(tally).numbers["unrelated"])
 
 
 def test_groups_without_an_n_gram_do_not_count_in_the_baseline():
     one, tally = scored(group("a", "x y", "") + group("b", "", "x y"), "diversity-2")
     assert one.score(tally) == 0.0
-    assert one.beside(tally)["unrelated"] == 0.0  # the same bigram, wherever the two replies end up
+    assert one.notes(tally).numbers["unrelated"] == 0.0  # the same bigram, wherever the two replies end up
 
 
 def test_neither_order_nor_shards_show_in_the_baseline_but_the_seed_does():
@@ -151,11 +153,11 @@ def test_neither_order_nor_shards_show_in_the_baseline_but_the_seed_does():
     ]
     one, tally = scored(replies)
     order = chance.permutation(len(replies))
-    assert one.beside(tally) == one.beside(tally.take(order))
+    assert one.notes(tally).numbers == one.notes(tally.take(order)).numbers
     halves = [one.measure(Batch(part)) for part in (replies[:33], replies[33:])]
-    assert one.beside(one.tally.joined(halves)) == one.beside(tally)
+    assert one.notes(one.tally.joined(halves)).numbers == one.notes(tally).numbers
     other = ds.metric("diversity-1:seed=1")
-    assert other.beside(tally)["unrelated"] != one.beside(tally)["unrelated"]
+    assert other.notes(tally).numbers["unrelated"] != one.notes(tally).numbers["unrelated"]
     assert other.score(tally) == one.score(tally)
 
 

@@ -93,41 +93,42 @@ def test_a_debiased_value_with_fewer_points_keeps_what_it_takes_away():
 
 def test_what_stands_beside_a_value():
     plain = ds.Fbd(**FAKE)
-    beside = plain.beside(tally_of(plain))
+    beside = plain.notes(tally_of(plain)).numbers
     assert (beside["n"], beside["real"]) == (40, 80)
     assert beside["null"] > 0
     silent = tally_of(plain, [replace(one, response="") for one in examples(40)])
     assert beside["silence"] == pytest.approx(plain.score(silent))
-    assert "silence" not in replace(plain, real=FakeCorpus()).beside(
-        tally_of(replace(plain, real=FakeCorpus()))
+    assert (
+        "silence"
+        not in replace(plain, real=FakeCorpus()).notes(tally_of(replace(plain, real=FakeCorpus()))).numbers
     )
-    assert set(replace(plain, estimator="debiased").beside(tally_of(plain))) == {"n", "real"}
+    assert set(replace(plain, estimator="debiased").notes(tally_of(plain)).numbers) == {"n", "real"}
 
 
 def test_a_small_sample_is_a_reason_to_be_careful():
     plain = ds.Fbd(**FAKE)
     few, many = tally_of(plain, examples(12)), tally_of(plain)
-    assert "made from 12 points in 26 dimensions" in plain.caution(few)
-    assert "read fbd:encoder=fake,estimator=debiased." in plain.caution(few)
-    assert plain.caution(few).endswith("silence: a system that says nothing.")
+    assert "made from 12 points in 26 dimensions" in plain.notes(few).warning
+    assert "read fbd:encoder=fake,estimator=debiased." in plain.notes(few).warning
+    assert plain.notes(few).warning.endswith("silence: a system that says nothing.")
     apart = replace(plain, real=FakeCorpus())
-    assert apart.caution(tally_of(apart)).endswith("as large.")
-    assert "too few to say by how much" in plain.caution(tally_of(plain, examples(3)))
-    assert plain.caution(many) == ""
+    assert apart.notes(tally_of(apart)).warning.endswith("as large.")
+    assert "too few to say by how much" in plain.notes(tally_of(plain, examples(3))).warning
+    assert plain.notes(many).warning == ""
     debiased = replace(plain, estimator="debiased")
-    assert debiased.caution(few).endswith(
+    assert debiased.notes(few).warning.endswith(
         "has no interval: from 12 points in 26 dimensions its error is not known; 16 are needed."
     )
-    assert debiased.caution(many) == ""
-    assert plain.caution(tally_of(plain, examples(1))) == ""
+    assert debiased.notes(many).warning == ""
+    assert plain.notes(tally_of(plain, examples(1))).warning == ""
 
 
 def test_few_points_in_many_clusters_are_a_reason_to_be_careful():
     metric = ds.Prd(**FAKE, clusters=10)
-    assert "made from 40 and 80 points in 10 clusters, which is few" in metric.caution(tally_of(metric))
-    assert replace(metric, clusters=8).caution(tally_of(metric)) == ""
+    assert "made from 40 and 80 points in 10 clusters, which is few" in metric.notes(tally_of(metric)).warning
+    assert replace(metric, clusters=8).notes(tally_of(metric)).warning == ""
     assert math.isnan(metric.score(tally_of(metric, examples(3))))
-    assert metric.caution(tally_of(metric, examples(3))) == ""
+    assert metric.notes(tally_of(metric, examples(3))).warning == ""
 
 
 def test_a_bias_is_never_below_nothing():
@@ -200,7 +201,7 @@ def test_a_run_comes_back_with_its_points(tmp_path, real, monkeypatch):
     name = str(result.metrics[2])
     assert np.array_equal(back.curve(name, "s").recall, result.curve(name, "s").recall)
     back.save(tmp_path / "run", overwrite=True)
-    with pytest.raises(ds.DialoscopeError, match="words is a number and no curve; prd has one"):
+    with pytest.raises(ds.DialoscopeError, match="words has no curve of precision and recall; prd has one"):
         back.curve("words", "s")
 
 
@@ -250,10 +251,10 @@ def test_prd_with_fewer_points_keeps_its_clusters():
 def test_prd_shows_how_much_runs_differ():
     metric = ds.Prd(**FAKE, clusters=5)
     scores = [ds.Prd(**FAKE, clusters=5, runs=1).score(tally_of(metric))]
-    beside = metric.beside(tally_of(metric))
+    beside = metric.notes(tally_of(metric)).numbers
     assert beside["spread"] > 0
     assert abs(scores[0] - metric.score(tally_of(metric))) < 6 * beside["spread"]
-    assert math.isnan(replace(metric, runs=1).beside(tally_of(metric))["spread"])
+    assert math.isnan(replace(metric, runs=1).notes(tally_of(metric)).numbers["spread"])
 
 
 def test_prd_depends_on_its_seed_alone():
@@ -289,7 +290,7 @@ def test_normality_is_the_mean_of_the_tests_of_all_dimensions_that_vary():
     own = encoded(some, lambda one: [one.response])
     expected = [shapiro(column).pvalue for column in own.T if np.ptp(column) > 0]
     assert metric.score(tally_of(metric)) == pytest.approx(np.mean(expected))
-    assert metric.beside(tally_of(metric)) == pytest.approx({"sd": np.std(expected), "n": 40})
+    assert metric.notes(tally_of(metric)).numbers == pytest.approx({"sd": np.std(expected), "n": 40})
     real = replace(metric, of="real")
     assert real.score(tally_of(real)) != metric.score(tally_of(metric))
     assert math.isnan(metric.score(tally_of(metric, some[:2])))
@@ -329,14 +330,14 @@ def test_an_encoder_that_overflows_has_no_points_there():
             return found
 
     metric = ds.Prd(encoder=Loud(), clusters=2)
-    assert metric.beside(tally_of(metric))["n"] + metric.beside(tally_of(metric))["real"] < 120
+    assert metric.notes(tally_of(metric)).numbers["n"] + metric.notes(tally_of(metric)).numbers["real"] < 120
 
 
 def test_a_reply_without_references_is_left_out_and_counted_by_normality():
     some = [*examples(20), replace(examples(21)[20], references=())]
     plain, shape = ds.Fbd(**FAKE), ds.Normality(**FAKE)
     assert plain.score(tally_of(plain, some)) == plain.score(tally_of(plain, some[:20]))
-    assert shape.beside(tally_of(shape, some))["n"] == 21
+    assert shape.notes(tally_of(shape, some)).numbers["n"] == 21
     assert shape.needs == {"context"}
     assert replace(shape, of="real").needs == {"context", "references"}
 
@@ -344,7 +345,7 @@ def test_a_reply_without_references_is_left_out_and_counted_by_normality():
 def test_systems_are_compared_where_one_of_them_lacks_a_context():
     some = [replace(one, system=system) for one in examples(12) for system in ("a", "b")]
     some[-1] = replace(some[-1], context=())
-    result = ds.evaluate(some, "fbd:encoder=fake", lacking="undefined")
+    result = ds.evaluate(some, "fbd:encoder=fake", missing="undefined")
     assert not math.isnan(result.significance("fbd:encoder=fake", "a", "b"))
 
 

@@ -49,7 +49,7 @@ def test_turns_are_lines_and_the_reply_is_the_next():
 
 def test_it_is_the_mean_over_tokens_and_undefined_without_any():
     examples = [reply("yes no", "tea?"), reply("", "tea?", name="2"), reply("yes", name="3")]
-    result = ds.evaluate(examples, ds.Coherence(lm=FakeLanguageModel(), scale="raw"), lacking="undefined")
+    result = ds.evaluate(examples, ds.Coherence(lm=FakeLanguageModel(), scale="raw"), missing="undefined")
     (tokens,) = FakeLanguageModel().log_probabilities([Continuation("tea?\n", "yes no")])
     found = result.values("coherence:lm=fake,scale=raw")
     assert found[0] == pytest.approx(tokens.mean())
@@ -126,7 +126,7 @@ def test_what_is_lacking_is_told_before_any_model_is_asked():
 
 def test_a_metric_that_is_left_out_asks_no_model():
     metrics = [ds.Coherence(lm=NeverLoaded()), ds.Words()]
-    assert ds.evaluate([reply("yes")], metrics, lacking="leave-out").metrics == (ds.Words(),)
+    assert ds.evaluate([reply("yes")], metrics, missing="leave-out").metrics == (ds.Words(),)
 
 
 def test_a_run_says_which_model_made_it_and_is_verified(tmp_path, sample):
@@ -141,7 +141,7 @@ def test_verify_says_when_what_is_behind_a_model_has_changed(tmp_path, sample, m
     ds.evaluate(ds.read(sample), "coherence:lm=fake").save(tmp_path / "run")
     monkeypatch.setattr(FakeLanguageModel, "fingerprint", "other")
     (difference,) = ds.verify(tmp_path / "run").differences
-    assert difference == "what is behind fake-lm|v:1 has changed: its hash was fake, is other"
+    assert difference == "the model fake-lm|v:1 has changed: its hash was fake, is other"
 
 
 def test_numbers_of_models_may_be_off_by_what_their_precision_allows():
@@ -246,7 +246,7 @@ class Fixed(FakeLanguageModel):
 
 
 def one_value(metric, example):
-    (value,) = ds.evaluate([example], metric, lacking="undefined").values(metric)
+    (value,) = ds.evaluate([example], metric, missing="undefined").values(metric)
     return value
 
 

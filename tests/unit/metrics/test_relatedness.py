@@ -18,7 +18,7 @@ LENGTH = 64
 
 def value(reply, *context, **settings):
     metric = ds.Relatedness(**{"encoder": "fake", **settings})
-    result = ds.evaluate([ds.Example("1", "s", reply, context)], metric, lacking="undefined")
+    result = ds.evaluate([ds.Example("1", "s", reply, context)], metric, missing="undefined")
     return result.values(metric)[0]
 
 

@@ -148,7 +148,7 @@ def test_equal_pairs_are_judged_once(told):
 )
 def test_without_anything_said_nothing_is_right_or_wrong(example, told):
     one = ds.RuberUnreferenced(model=told(), turns=2)
-    result = ds.evaluate([example], one, lacking="undefined")
+    result = ds.evaluate([example], one, missing="undefined")
     assert math.isnan(result.score(one, "s"))
     assert Told.asked == []
 
@@ -225,7 +225,7 @@ def test_of_several_references_the_best_counts(setting):
 )
 def test_what_says_nothing_is_near_nothing(setting, example):
     one = ds.metric(f"ruber-referenced:{setting}")
-    result = ds.evaluate([example, reply("tea", references=("tea",), name="2")], one, lacking="undefined")
+    result = ds.evaluate([example, reply("tea", references=("tea",), name="2")], one, missing="undefined")
     assert math.isnan(result.values(one)[0])
     assert result.score(one, "s") == pytest.approx(1)
 
@@ -337,7 +337,7 @@ def test_a_reply_that_lacks_a_part_has_no_blend_and_no_say_in_the_scale():
         reply("tea", references=("tea",), name="y"),
         reply("", "a", name="z"),
     ]
-    found = ds.evaluate([*examples, *odd], FAKE, lacking="undefined")
+    found = ds.evaluate([*examples, *odd], FAKE, missing="undefined")
     assert found.metrics == ds.evaluate(examples, FAKE).metrics
     assert np.isnan(found.values(FAKE)[-3:]).all()
 
@@ -347,7 +347,7 @@ def test_what_was_set_by_hand_is_not_fitted():
     one = replace(FAKE, **ends)
     (found,) = ds.evaluate(some_replies(), one).metrics
     assert found == one
-    assert found.fitted(Sums(np.zeros((0, 5)))) == (found, "")
+    assert found.fit_scale(Sums(np.zeros((0, 5)))) == (found, "")
 
 
 def test_the_scales_of_both_parts_are_set_or_neither():
@@ -377,7 +377,7 @@ def test_replies_that_are_all_alike_have_no_scale():
 
 def test_without_a_reply_that_has_both_parts_there_is_no_scale():
     examples = [reply("tea", "tea"), reply("tea", references=("tea",), name="2")]
-    result = ds.evaluate(examples, FAKE, lacking="undefined")
+    result = ds.evaluate(examples, FAKE, missing="undefined")
     assert math.isnan(result.score(FAKE, "s"))
     assert result.provenance.warnings[-1] == (
         "ruber:model=fake,encoder=fake is undefined: no reply has both parts, to fit its scale to."
@@ -388,7 +388,8 @@ def test_a_scale_from_few_replies_is_warned_of():
     assert ds.evaluate(some_replies(20), FAKE).provenance.warnings == ()
     assert ds.evaluate(some_replies(19), FAKE).provenance.warnings == (
         "The scale of ruber:model=fake,encoder=fake was fitted to 19 replies, so that the lowest and highest "
-        "of them decide it; fit it to more, or take that of a larger run with --like RUN (like=).",
+        "of them decide it; fit it to more, or take that of a larger run with --scales-from RUN "
+        "(scales_from=).",
     )
 
 

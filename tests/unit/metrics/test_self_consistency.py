@@ -132,7 +132,7 @@ def test_speakers_travel_from_the_file_to_the_metric(row, recorded, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"id": "e", **row}) + "\n", encoding="utf-8")
     nli = recorded({("I do not have a dog.", "I have a dog."): 0.998})
-    ds.evaluate(ds.read(path), ds.SelfConsistency(nli=nli), lacking="undefined")
+    ds.evaluate(ds.read(path), ds.SelfConsistency(nli=nli), missing="undefined")
     assert Recorded.asked[-1:] == [Pair("I do not have a dog.", "I have a dog.")]
     assert len(Recorded.asked) == 1
 
@@ -149,7 +149,7 @@ def test_speakers_travel_from_the_file_to_the_metric(row, recorded, tmp_path):
     ids=["nothing said before", "empty reply", "blank reply", "blank before", "no context"],
 )
 def test_where_there_is_nothing_to_contradict_it_is_undefined(example):
-    result = ds.evaluate([example], metrics(OVER), lacking="undefined")
+    result = ds.evaluate([example], metrics(OVER), missing="undefined")
     for one in result.metrics:
         assert math.isnan(result.score(one, "s"))
         assert result.table().cell("s", str(one)).undefined == 1
@@ -195,7 +195,7 @@ def test_of_turns_contradicted_alike_the_latest_explains(recorded):
 
 def test_other_metrics_explain_nothing():
     result = ds.evaluate([reply("yes", "tea?")], "words")
-    with pytest.raises(DialoscopeError, match="words cannot say what a value is owed to; self-consist"):
+    with pytest.raises(DialoscopeError, match="words cannot explain its values; self-consist"):
         result.explanations("words")
 
 

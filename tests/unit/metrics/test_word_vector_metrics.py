@@ -187,7 +187,7 @@ def test_only_the_first_reference_counts_where_asked_for(kind, model):
 
 def test_a_reply_without_references_is_undefined(kind, model):
     replies = [example("tea", "tea", name="1"), example("tea", name="2")]
-    found = ds.evaluate(replies, kind(vectors=model), lacking="undefined")
+    found = ds.evaluate(replies, kind(vectors=model), missing="undefined")
     (metric,) = found.metrics
     assert np.isnan(found.values(metric)).tolist() == [False, True]
     with pytest.raises(ds.MetricError, match=r"needs references, but 1 of 2 replies"):

@@ -228,7 +228,7 @@ def test_means_are_over_replies_or_over_contexts():
         for name in "ab"
         for place in range(10)
     ]
-    result = ds.evaluate(examples, ["words", "bleu-2"], lacking="undefined")
+    result = ds.evaluate(examples, ["words", "bleu-2"], missing="undefined")
     by_reply, by_context = (difference(result, "words", mean=mean) for mean in ("replies", "contexts"))
     assert (by_reply.first, by_reply.second) == pytest.approx((1.4, 2.3))
     assert (by_context.first, by_context.second) == pytest.approx((3.0, 3.5))

@@ -66,7 +66,7 @@ def test_undefined_replies_do_not_count_for_a_floor():
     examples = replies()
     odd = [ds.Example(f"x{number}", "a", "", ("what is it",)) for number in range(30)]
     odd += [ds.Example(f"y{number}", "a", "tea") for number in range(30)]
-    found = ds.evaluate([*examples, *odd], FAKE, lacking="undefined")
+    found = ds.evaluate([*examples, *odd], FAKE, missing="undefined")
     assert found.metrics == ds.evaluate(examples, FAKE).metrics
 
 
@@ -123,7 +123,7 @@ def test_a_floor_from_few_replies_is_warned_of():
     few, enough = ds.evaluate(replies(19, "a"), FAKE), ds.evaluate(replies(20, "a"), FAKE)
     assert few.provenance.warnings == (
         "The floor of coherence:lm=fake was fitted to 19 replies, so that one or two of them decide it; fit "
-        "it to more, or take that of a larger run with --like RUN (like=).",
+        "it to more, or take that of a larger run with --scales-from RUN (scales_from=).",
     )
     assert enough.provenance.warnings == ()
 
@@ -205,7 +205,7 @@ def test_another_run_can_be_scored_on_the_same_scale(tmp_path):
     folder = monday.save(tmp_path / "monday")
     other = replies(30, ("c",), seed=1)
     for like in (monday, folder, str(folder)):
-        tuesday = ds.evaluate(other, like=like)
+        tuesday = ds.evaluate(other, scales_from=like)
         assert tuesday.metrics == monday.metrics
         assert tuesday.provenance.fitted == ()
     floor = monday.metrics[0].floor
@@ -217,14 +217,14 @@ def test_another_run_can_be_scored_on_the_same_scale(tmp_path):
 def test_systems_scored_apart_on_one_scale_have_the_numbers_they_have_together():
     both = ds.evaluate(replies(), FAKE)
     for system in both.systems:
-        apart = ds.evaluate([one for one in replies() if one.system == system], like=both)
+        apart = ds.evaluate([one for one in replies() if one.system == system], scales_from=both)
         assert apart.score("coherence:lm=fake", system) == both.score("coherence:lm=fake", system)
 
 
 def test_metrics_can_be_named_beside_a_run(tmp_path):
     monday = ds.evaluate(replies(), ["coherence:lm=fake", "fluency:lm=fake"])
     found = ds.evaluate(
-        replies(seed=1), ["words", "coherence:lm=fake", "fluency:lm=fake,floor=-3"], like=monday
+        replies(seed=1), ["words", "coherence:lm=fake", "fluency:lm=fake,floor=-3"], scales_from=monday
     )
     assert found.metrics == (ds.Words(), monday.metrics[0], ds.metric("fluency:lm=fake,floor=-3"))
 
@@ -232,32 +232,32 @@ def test_metrics_can_be_named_beside_a_run(tmp_path):
 def test_a_scale_that_another_run_does_not_have_is_not_made_up():
     monday = ds.evaluate(replies(), ["coherence:lm=fake", "words"])
     with pytest.raises(ds.MetricError) as refused:
-        ds.evaluate(replies(), "fluency:lm=fake", like=monday)
+        ds.evaluate(replies(), "fluency:lm=fake", scales_from=monday)
     assert str(refused.value) == (
         "The scale of fluency:lm=fake cannot be taken from that run, which has none of it; its metrics are: "
         f"{monday.metrics[0]}, words. Name one of these, or fit the scale anew."
     )
     without = ds.evaluate(replies(1, "a"), FAKE)
     with pytest.raises(ds.MetricError, match="which has none of it"):
-        ds.evaluate(replies(), like=without)
+        ds.evaluate(replies(), scales_from=without)
     several = ds.evaluate(replies(), "coherence:lm=fake,floor=-8/-9")
     with pytest.raises(ds.MetricError, match="which has 2 of it"):
-        ds.evaluate(replies(), FAKE, like=several)
+        ds.evaluate(replies(), FAKE, scales_from=several)
 
 
 def test_what_is_lacking_is_treated_as_in_the_other_run():
-    monday = ds.evaluate(replies(), FAKE, lacking="undefined")
-    found = ds.evaluate([*replies(), ds.Example("x", "a", "tea")], like=monday)
-    assert found.provenance.lacking == "undefined"
+    monday = ds.evaluate(replies(), FAKE, missing="undefined")
+    found = ds.evaluate([*replies(), ds.Example("x", "a", "tea")], scales_from=monday)
+    assert found.provenance.missing == "undefined"
     with pytest.raises(ds.MetricError, match="need"):
-        ds.evaluate([ds.Example("x", "a", "tea")], FAKE, like=monday)
+        ds.evaluate([ds.Example("x", "a", "tea")], FAKE, scales_from=monday)
 
 
 def test_a_model_that_changed_since_the_scale_was_fitted_is_warned_of(monkeypatch):
     monday = ds.evaluate(replies(), FAKE)
     monkeypatch.setattr(FakeLanguageModel, "fingerprint", "other")
-    assert ds.evaluate(replies(), like=monday).provenance.warnings == (
-        "What is behind fake-lm|v:1 has changed since the run whose scales are used; numbers of the two "
+    assert ds.evaluate(replies(), scales_from=monday).provenance.warnings == (
+        "The model fake-lm|v:1 has changed since the run whose scales are used; numbers of the two "
         "cannot be compared.",
     )
 
@@ -267,9 +267,9 @@ def test_a_scale_fitted_to_one_system_is_cautioned_of():
     (caution,) = (cell.caution for cell in alone.table().cells)
     assert caution == (
         "coherence:lm=fake has a scale fitted to this system alone; to compare another with it, score that "
-        "one with --like and this run (like=)."
+        "one with --scales-from and this run (scales_from=)."
     )
-    for other in (ds.evaluate(replies(), FAKE), ds.evaluate(replies(systems="b"), like=alone)):
+    for other in (ds.evaluate(replies(), FAKE), ds.evaluate(replies(systems="b"), scales_from=alone)):
         assert not any(cell.caution for cell in other.table().cells)
 
 

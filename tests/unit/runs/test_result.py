@@ -129,6 +129,35 @@ def write_sealed(manifest, content):
     manifest.write_text(json.dumps({**content, "seal": store._seal(content)}))
 
 
+def test_a_run_saved_when_missing_was_called_lacking_is_loaded_and_verified(tmp_path, sample):
+    result = ds.evaluate(ds.read(sample), "copying", missing="undefined")
+    manifest = result.save(tmp_path / "run") / "manifest.json"
+    content = json.loads(manifest.read_text())
+    content["provenance"]["lacking"] = content["provenance"].pop("missing")
+    write_sealed(manifest, content)
+    assert ds.Result.load(tmp_path / "run").provenance == result.provenance
+    assert ds.verify(tmp_path / "run").holds
+
+
+def test_an_interval_does_not_depend_on_the_other_metrics_of_the_run(sample):
+    every = ds.evaluate(ds.read(sample))
+    for name in ("bleu-4", "distinct-2", "words", "copying-2"):
+        alone = ds.evaluate(ds.read(sample), name, missing="undefined")
+        for system in every.systems:
+            assert every.interval(name, system) == alone.interval(name, system)
+            ours, theirs = (one.table().cell(system, name) for one in (every, alone))
+            assert (ours.low, ours.high) == (theirs.low, theirs.high) == alone.interval(name, system)
+
+
+def test_a_table_that_was_shown_is_not_made_again_for_the_file(tmp_path, sample, monkeypatch):
+    result = ds.evaluate(ds.read(sample), "words")
+    table = result.table()
+    monkeypatch.setattr(ds.Words, "score", lambda *_: pytest.fail("it was scored again"))
+    assert result.table() is table
+    saved = json.loads((result.save(tmp_path / "run") / "manifest.json").read_text())
+    assert saved["table"]["cells"] == json.loads(table.json())
+
+
 def damage(run, how):
     manifest = run / "manifest.json"
     text = manifest.read_text()
@@ -274,7 +303,7 @@ def test_one_item_has_no_interval():
 def test_a_draw_without_a_defined_reply_is_undefined_not_zero():
     examples = [ds.Example(str(i), "s", "good day to you") for i in range(3)]
     examples += [ds.Example("9", "s", "good day to you", (), ("good day to you all",))]
-    found = ds.evaluate(examples, ["bleu", "rouge-l"], lacking="undefined")
+    found = ds.evaluate(examples, ["bleu", "rouge-l"], missing="undefined")
     assert all(math.isnan(found.interval(metric, "s").low) for metric in found.metrics)
     assert found.table().cell("s", "bleu-4").undefined == 3
 

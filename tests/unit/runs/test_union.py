@@ -126,11 +126,11 @@ def test_numbers_on_different_scales_are_refused():
     old, new = run(varied("zebra"), metrics=metrics), run(varied("ox"), metrics=metrics)
     with pytest.raises(
         ds.RunError,
-        match=r"coherence:lm=fake has a scale of its own in each run.*floor:.* and .*Score one .*--like",
+        match=r"coherence:lm=fake has a scale of its own in each run.*floor:.* and .*Score one .*scales-from",
     ):
         ds.compare(old, other=new)
     assert ds.compare(old, other=new, metrics=["words"]).contrasts[0].difference == 0
-    like = run(varied("ox"), metrics=metrics, like=old)
+    like = run(varied("ox"), metrics=metrics, scales_from=old)
     assert [one.metric for one in ds.compare(old, other=like).contrasts] == metrics
 
 

@@ -24,7 +24,7 @@ def test_a_run_is_scored_like_another(tmp_path, cli):
     assert f"coherence:lm=fake: floor {fitted.floor:.3f}." in out
     assert "coherence:lm=fake has a scale fitted to this system alone" in out
     assert cli("show", monday)[1] == out
-    code, out, err = cli("score", second, "--like", monday, "--json")
+    code, out, err = cli("score", second, "--scales-from", monday, "--json")
     assert (code, err) == (0, "")
     rows = json.loads(out)
     assert [row["metric"] for row in rows] == ["coherence:lm=fake", "words"]
@@ -34,5 +34,5 @@ def test_a_run_is_scored_like_another(tmp_path, cli):
 
 def test_a_run_that_is_not_there_is_not_scored_like(tmp_path, cli):
     data = written(tmp_path / "a.jsonl", "tea")
-    code, _, err = cli("score", data, "--like", tmp_path / "nowhere")
+    code, _, err = cli("score", data, "--scales-from", tmp_path / "nowhere")
     assert (code, err) == (2, f"Error: There is no run at {tmp_path / 'nowhere'}.\n")
