@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from benchmarks._shared import corpora_folder
 from dialoscope.analysis.coefficients import short
-from dialoscope.runs.table import marked_down
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid
 
 NEAR = 0.001
 """The last digit that is printed."""
@@ -94,7 +95,7 @@ def correlated(folder: Path, corpus: str) -> dict[tuple[str, str, str], float]:
         kinds = [word for name in COEFFICIENTS for word in ("--coefficient", name)]
         out = command(
             *("correlate", run, "--aspect", aspect, "--scores", folder / "gold/ruber_scores.jsonl"),
-            *("--system-value", "mean", "--fewest", 2, "--group", "overall", *kinds),
+            *("--system-value", "mean", "--min-points", 2, "--group", "overall", *kinds),
             *("--draws", 100, "--permutations", 100, "--json"),
         )
     return {(row["metric"], row["level"], row["coefficient"]): row["value"] for row in json.loads(out)}
@@ -116,7 +117,7 @@ def table(values: list[Value]) -> str:
     for one in values:
         told = f"{short(one.published, 3)} / {short(one.ours, 3)}" + ("" if one.met else " **missed**")
         rows.setdefault((one.corpus, one.metric), []).append(told)
-    return marked_down([head, *([*key, *cells] for key, cells in rows.items())])
+    return markdown_table(Grid(head, [[*key, *cells] for key, cells in rows.items()]))
 
 
 if __name__ == "__main__":

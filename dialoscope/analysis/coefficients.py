@@ -39,15 +39,15 @@ def measure(
     name: str,
     x: Floats,
     y: Floats,
-    fewest: int = FEWEST,
+    min_points: int = FEWEST,
     words: Wording = Wording(),  # noqa: B008 - a constant
 ) -> Coefficient:
     """A coefficient by its name, of the places where both columns have a value."""
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
     n = len(x)
-    if n < fewest:
-        few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {fewest} are needed"
+    if n < min_points:
+        few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {min_points} are needed"
         return Coefficient(math.nan, n, few)
     value = FUNCTIONS[name](x, y)
     if math.isnan(value):

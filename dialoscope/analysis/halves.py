@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.analysis.coefficients import fisher, middle
+from dialoscope.analysis.estimate import UNDEFINED_IN_HALVES, too_few_contexts
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.tally import begins_run
 from dialoscope.runs.resampling import (
@@ -24,7 +25,6 @@ from dialoscope.runs.resampling import (
     Draws,
     block_sums,
     blocks_of,
-    fewest_blocks,
     half_weights,
     round_for_exact_sums,
 )
@@ -116,18 +116,11 @@ def excess(clusters: int) -> float:
     return float(np.sqrt(max(clusters - 4, 1) / max(clusters, 1)))
 
 
-ALIKE = "no interval, for it is the same in every half of the contexts"
-
-
 def no_interval(undefined: float, contexts: int, confidence: float) -> str:
     """Why there is no interval, where such a share of the halves is undefined; empty where there is one."""
-    fewest = fewest_blocks(confidence)
-    if contexts < fewest:
-        few = f"{contexts} context{'s' * (contexts != 1)}"
-        return f"no interval, for it has {few}, and {fewest} are needed"
     if undefined >= min(MOST_UNDEFINED, round((1 - confidence) / 2, 12)):
-        return "no interval, for too many random halves have no value"
-    return ""
+        return too_few_contexts(contexts, confidence) or UNDEFINED_IN_HALVES
+    return too_few_contexts(contexts, confidence)
 
 
 def without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:

@@ -8,6 +8,7 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Draws,
@@ -15,6 +16,7 @@ from dialoscope.cli.options import (
     Format,
     Licence,
     Map,
+    Notes,
     OnError,
     RepliesOf,
     Separator,
@@ -73,12 +75,14 @@ def audit(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Make real replies worse, more and more of them, and show which metrics notice."""
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
     named = options.metrics(metric, suite, licence)
@@ -107,7 +111,7 @@ def audit(
             **{name: value for name, value in chosen.items() if value},
         )
     screen.warn(found.result.provenance.notices())
-    screen.show(found.printed(form, signatures=signatures))
+    screen.show_report(found, form, notes=notes, signatures=signatures)
     if output is not None:  # last, so that a disk that fails does not take the table with it
         found.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")

@@ -9,11 +9,13 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Halves,
     MapBeside,
     Mean,
+    Notes,
     Plot,
     RatingFiles,
     Run,
@@ -82,12 +84,14 @@ def compare(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Test whether one system is really better than another, and stop a release that is worse."""
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     said = options.ratings(ratings, map)
     with progress.bar("Comparing", None, unit="pairs") as more:
         found = dialoscope.compare(
@@ -105,7 +109,7 @@ def compare(
             ratings=said,
             progress=more,
         )
-    screen.show(found.printed(form, signatures=signatures))
+    screen.show_report(found, form, notes=notes, signatures=signatures)
     rows = [figures.Row(*bar) for bar in found.bars()]
     screen.draw(lambda: figures.intervals(rows, found.axis, found.title), plot)
     if not found.passed:

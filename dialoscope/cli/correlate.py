@@ -8,11 +8,13 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Aspects,
     Confidence,
     Halves,
     MapBeside,
+    Notes,
     Plot,
     RatingFiles,
     Run,
@@ -45,7 +47,7 @@ SystemValue = Annotated[
         help="What a metric says of a system: its own value for all replies, or the mean over them.",
     ),
 ]
-Fewest = Annotated[int, typer.Option(min=2, help="How many replies, or systems, a coefficient needs.")]
+MinPoints = Annotated[int, typer.Option(min=2, help="Smallest number of replies or systems for it.")]
 Permutations = Annotated[
     int, typer.Option(min=100, help="Number of permutations of the systems, for tests over systems.")
 ]
@@ -72,7 +74,7 @@ def correlate(
     group: Groups = [],
     coefficient: Coefficients = [],
     system_value: SystemValue = "own",
-    fewest: Fewest = 3,
+    min_points: MinPoints = 3,
     better: Better = None,
     every_pair: EveryPair = False,
     confidence: Confidence = 0.95,
@@ -85,12 +87,14 @@ def correlate(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Show how well each metric of a run follows what people said of its replies."""
     import dialoscope
     from dialoscope.report.figures.correlated import check, correlated
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     check(figure)
     pairs = every_pair or better is not None
     chosen: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
@@ -105,7 +109,7 @@ def correlate(
             aspect=aspect or None,
             scores=options.scores(scores, map),
             system_value=system_value,
-            fewest=fewest,
+            min_points=min_points,
             confidence=confidence,
             draws=draws,
             permutations=permutations,
@@ -113,8 +117,8 @@ def correlate(
             progress=progress,
             **{name: named for name, named in chosen.items() if named},
         )
-    pair = better or ()
-    screen.show(found.better(*pair).printed(form) if pairs else found.printed(form, signatures=signatures))
+    shown = found.better(*(better or ())) if pairs else found
+    screen.show_report(shown, form, notes=notes, signatures=signatures)
     screen.draw(lambda: correlated(found, figure), plot)
 
 

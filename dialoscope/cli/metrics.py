@@ -20,8 +20,8 @@ def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
         known = trust.of(one)
         return {"told": known.told, **known.numbers}
 
-    form = options.form(json=json, csv=False, markdown=markdown)
+    form = options.form(json=json, markdown=markdown)
     listed = catalogue(trust=trusted)
-    screen.show(listed.printed(form))
+    screen.show(listed.text() if form == "text" else listed.printed(form))
     if form != "text":  # the text has them
         screen.warn(listed.broken)

@@ -130,6 +130,8 @@ Licence = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+AsLatex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")]
+Notes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only the short ones.")]
 
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
@@ -190,9 +192,10 @@ def metrics(
     return [*names, *(one for name in suites for one in dialoscope.suite(name, licence=choice))] or None
 
 
-def form(*, json: bool, csv: bool, markdown: bool) -> str:
+def form(*, json: bool = False, csv: bool = False, markdown: bool = False, latex: bool = False) -> str:
     """The form a table is printed in."""
-    asked = [name for name, wanted in (("json", json), ("csv", csv), ("markdown", markdown)) if wanted]
+    forms = {"json": json, "csv": csv, "markdown": markdown, "latex": latex}
+    asked = [name for name, wanted in forms.items() if wanted]
     if len(asked) > 1:
         raise DialoscopeError(f"--{' and --'.join(asked)} cannot both be had; choose one.")
     return asked[0] if asked else "text"

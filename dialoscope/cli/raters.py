@@ -8,12 +8,14 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Aspects,
     Confidence,
     Format,
     Halves,
     MapBeside,
+    Notes,
     RatingFiles,
     Run,
     SeedOfRun,
@@ -47,11 +49,13 @@ def raters(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Show how far raters agree, who of them does not, and how the rated aspects go together."""
     import dialoscope
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     scales = options.scales(scale)
     found = dialoscope.raters(
         dialoscope.Result.load(run),
@@ -64,4 +68,4 @@ def raters(
         draws=draws,
         seed=seed,
     )
-    screen.show(found.printed(form))
+    screen.show_report(found, form, notes=notes)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Halves, Plot, SeedOfRun
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsLatex,
+    AsMarkdown,
+    Confidence,
+    Halves,
+    Notes,
+    Plot,
+    SeedOfRun,
+)
 
 if TYPE_CHECKING:
     from dialoscope import Trust
@@ -39,18 +49,20 @@ def trust(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Show how far each metric can be trusted: how it goes with people on rated corpora."""
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     results = [dialoscope.Result.load(run) for run in runs]
     names = [run.resolve().name for run in runs]
     found = dialoscope.trust(
         *results, names=names, aspect=aspect, confidence=confidence, draws=draws, seed=seed
     )
-    screen.show(found.printed(form))
+    screen.show_report(found, form, notes=notes)
     screen.draw(lambda: figures.intervals(_rows(found), _axis(aspect)), plot)
 
 

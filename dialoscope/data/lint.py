@@ -163,7 +163,9 @@ class Lint:
         self._aspects: dict[str, _Aspect] = {}
 
     def add(self, row: Row) -> None:
-        """Take one row into account."""
+        """Take one row into account, unless it is odd on purpose."""
+        if row.perturbed:
+            return
         system = self._systems.get(row.example.system)
         if system is None:
             system = self._systems[row.example.system] = _System(row.example.id)

@@ -42,7 +42,7 @@ def test_the_command_shows_what_the_function_says(cli, run):
 
 def test_the_defaults_are_those_of_python():
     ours, theirs = (inspect.signature(one).parameters for one in (command, ds.correlate))
-    for name in ("system_value", "fewest", "confidence", "draws", "permutations", "seed"):
+    for name in ("system_value", "min_points", "confidence", "draws", "permutations", "seed"):
         assert ours[name].default == theirs[name].default
     assert [ours[name].default for name in ("level", "group", "coefficient", "aspect")] == [[]] * 4
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from dialoscope.analysis.agreement.advice import Evidence, advice
-from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, missing, notes_on
+from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, missing, notes_on, reading_details
 from dialoscope.analysis.agreement.agreement_report import About, Agreement, LeftOut, Settings
 from dialoscope.analysis.agreement.clustered import View
 from dialoscope.analysis.agreement.coefficient_matrix import Matrix
@@ -124,7 +124,8 @@ def _agreement(
         rest,
         tuple(left_out),
         advice(evidence),
-        (*notes_on(settings, plain, rest), *missing(left_out), *people.notes, *notes),
+        about=(*notes_on(settings, plain, rest), *missing(left_out), *people.notes, *notes),
+        reading=tuple(reading_details(settings, rest)),
     )
 
 

@@ -14,7 +14,7 @@ from dialoscope.analysis.audit.audit_report import Audit
 from dialoscope.analysis.audit.curve import SURE, Curve, Point
 from dialoscope.core.records import Example
 from dialoscope.data.layout import Row
-from dialoscope.data.lint import Lint, lint
+from dialoscope.data.lint import Lint
 from dialoscope.data.perturb.perturbations import PERTURBATIONS
 from dialoscope.data.perturb.perturbed import Perturbed
 from dialoscope.data.perturb.plan import RATIOS, REAL, Plan
@@ -68,17 +68,16 @@ def audit(
         progress: Told how many bytes more have been read.
     """
     plan = Plan(perturbations, ratios, seed, against)
-    named = _named(metrics, licences.read_choice(licence))
+    named = _resolve_metrics(metrics, licences.read_choice(licence))
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
     made = Perturbed.of(source, plan, log)
-    if lacking == "stop" or (lacking is None and metrics is not None):
-        _refuse_lacks(named, made.real)
+    lacking = lacking or ("leave-out" if metrics is None else "stop")
+    if lacking == "stop":
+        _refuse_missing_input(named, made.real)
     base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
-    scored = evaluate(
-        made, metrics, on=on, lacking=lacking, real=real, fit_on=base, licence=licence, seed=seed
-    )
-    warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
+    scored = evaluate(made, named, on=on, lacking=lacking, real=real, fit_on=base, licence=licence, seed=seed)
+    warnings = (*scored.provenance.warnings, *_lint(made.real, log), *_warnings(made, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)
     about = f"{len(made.real.replies)} real replies: {made.real.told}."
@@ -92,24 +91,27 @@ class Chance(NamedTuple):
     draws: int
 
 
-def _named(
+def _resolve_metrics(
     metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None, licence: str | None
 ) -> list[Metric[Any]]:
-    """The metrics themselves, so that it is told before anything is read where there is no such one."""
-    given = suite("lexical") if metrics is None else metrics
-    every = [given] if isinstance(given, (str, Metric)) else given
+    """The metrics themselves, resolved before anything is read, so that unknown names are refused at once."""
+    chosen = suite("lexical") if metrics is None else metrics
+    names = [chosen] if isinstance(chosen, (str, Metric)) else chosen
     return [
-        one
-        for each in every
-        for one in (read_metrics(each, licence=licence) if isinstance(each, str) else [each])
+        metric
+        for name in names
+        for metric in (read_metrics(name, licence=licence) if isinstance(name, str) else [name])
     ]
 
 
-def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
-    """Say what replies lack by how many of the data do, not of all their copies."""
-    needs = Needs([one for one in metrics if isinstance(one, Metric)], "stop")
+def _refuse_missing_input(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
+    """Refuse missing inputs by the number of real replies that lack them, not of all their copies."""
+    needs = Needs([metric for metric in metrics if isinstance(metric, Metric)], "stop")
     needs.check(
-        [Example(one.id, REAL, one.text, one.context, one.references, one.group) for one in real.replies]
+        [
+            Example(reply.id, REAL, reply.text, reply.context, reply.references, reply.group)
+            for reply in real.replies
+        ]
     )
     needs.raise_lacks()
 
@@ -152,18 +154,12 @@ def _too_few(result: Result) -> bool:
     return 2.0 ** (1 - len(np.unique(result.replies.item))) >= SURE
 
 
-def _kept(scored: Result, made: Perturbed) -> list[str]:
-    """What scoring warned of, save what is odd about replies that were made odd on purpose."""
-    on_purpose = lint(made)
-    return [text for text in scored.provenance.warnings if text not in on_purpose]
-
-
-def _odd(real: RealReplies, log: ReadLog) -> list[str]:
+def _lint(real: RealReplies, log: ReadLog) -> list[str]:
     """What is odd about the real replies and the files they were read from."""
-    seen = Lint()
+    lint = Lint()
     for reply in real.replies:
-        seen.add(Row(Example(reply.id, REAL, reply.text)))
-    return seen.warnings(log)
+        lint.add(Row(Example(reply.id, REAL, reply.text)))
+    return lint.warnings(log)
 
 
 def _warnings(made: Perturbed, result: Result) -> Iterator[str]:

@@ -15,7 +15,7 @@ from dialoscope.analysis.comparison.ordering import Ordering, ordering
 from dialoscope.analysis.comparison.system_pairs import Pair, Plan, plan
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
-from dialoscope.core.render.document import gathered
+from dialoscope.core.render.document import describe_amounts, group
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.differences import RATED, Both, Measure, differences, measures
 from dialoscope.runs.intervals import MEANS, SUBSAMPLES, Side, equally_many
@@ -248,16 +248,13 @@ def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
             f"{', '.join(chosen)}: at equal numbers of replies to each context, in which the systems differ; "
             f"means over {SUBSAMPLES} random choices."
         )
-    unequal = gathered(
-        ((one.depends_on, one.a, one.a_amount, one.b, one.b_amount), printable(one.metric))
+    unequal = group(
+        ((one.a, one.a_amount, one.b, one.b_amount), one.metric)
         for one in contrasts
         if one.depends_on == "words" and differ(one.a_amount, one.b_amount)
     )
-    for (_, a, said, b, other), metrics in unequal.items():
-        yield (
-            f"{', '.join(metrics)} depend{'s' * (len(metrics) == 1)} on the number of words: {printable(a)} "
-            f"says {said}, {printable(b)} {other}."
-        )
+    for (a, amount, b, other), metrics in unequal.items():
+        yield describe_amounts(metrics, "words", {a: amount, b: other})
 
 
 def _contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:

@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 
 from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.render.sections import number
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.differences import Difference
 from dialoscope.runs.resampling import Draws, Interval
-from dialoscope.runs.table import number
 
 _GATE = re.compile(
     r"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=)\s*"

@@ -37,7 +37,7 @@ def correlate(
     groups: str | Sequence[str] = GROUPS,
     coefficients: str | Sequence[str] = NAMES,
     system_value: str = "own",
-    fewest: int = FEWEST,
+    min_points: int = FEWEST,
     confidence: float = CONFIDENCE,
     draws: int = HALVES,
     permutations: int = PERMUTATIONS,
@@ -55,7 +55,7 @@ def correlate(
         groups: Of replies: overall, and the mean of the coefficients within each system or each item.
         coefficients: pearson, spearman, kendall, cosine, accuracy.
         system_value: What a metric says of a system: its own value, or the mean over the replies.
-        fewest: How many replies, or systems, a coefficient needs at least.
+        min_points: The smallest number of replies, or systems, for a coefficient.
         confidence: How much an interval should hold.
         draws: Number of random halves of the contexts, for intervals and tests over replies.
         permutations: Number of permutations of the systems, for tests over systems.
@@ -66,7 +66,7 @@ def correlate(
     kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
     names = _chosen(coefficients, NAMES, "coefficient")
     check_halves(confidence, draws)
-    _check(permutations, fewest)
+    _check(permutations, min_points)
     chance = Chance(draws, permutations, result.provenance.seed if seed is None else seed)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
@@ -79,19 +79,19 @@ def correlate(
     aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
     cells: list[Correlation] = []
     for kind in kinds:
-        level = _level(kind, panel, chance, fewest, system_value)
+        level = _level(kind, panel, chance, min_points, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
     fitted = [f"{printable(name)}: {FITTED}." for name in fitted_here(result)]
     about = (*said.notes, *(others.notes if others else ()), *fitted)
     return Correlations(tuple(cells), aspects, settings, about, panel)
 
 
-def _level(kind: Kind, panel: Panel, chance: Chance, fewest: int, system_value: str) -> Level:
+def _level(kind: Kind, panel: Panel, chance: Chance, min_points: int, system_value: str) -> Level:
     if kind.level == "system":
-        return OverSystems(panel.rated_systems(system_value), chance, fewest)
+        return OverSystems(panel.rated_systems(system_value), chance, min_points)
     if kind.group == "overall":
-        return AllReplies(panel, chance, fewest)
-    return InGroups(panel, chance, fewest, by_system=kind.group == "system")
+        return AllReplies(panel, chance, min_points)
+    return InGroups(panel, chance, min_points, by_system=kind.group == "system")
 
 
 def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
@@ -182,6 +182,6 @@ def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tupl
     return tuple(one for one in known if one in given)
 
 
-def _check(permutations: int, fewest: int) -> None:
-    if permutations < 1 or fewest < 2:
-        raise DialoscopeError("permutations must be at least 1, and fewest at least 2.")
+def _check(permutations: int, min_points: int) -> None:
+    if permutations < 1 or min_points < 2:
+        raise DialoscopeError("permutations must be at least 1, and min_points at least 2.")

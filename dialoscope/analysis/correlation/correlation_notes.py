@@ -5,17 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dialoscope.analysis.correlation.estimates import Aspect, Correlation, Kind, Settings, written
 from dialoscope.analysis.correlation.levels import FEW_SYSTEMS
-from dialoscope.core.render.document import gathered
+from dialoscope.core.render.document import group
+from dialoscope.core.render.sections import p_value
 from dialoscope.core.safe_text import printable
-from dialoscope.runs.table import chance
 
 _SHOWN = 10
 
 
 def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correlation]) -> list[str]:
-    """What the columns are, what is missing, and why a number is undefined."""
+    """How to read the numbers, what is missing, and why a number is undefined."""
+    percent = f"{100 * settings.confidence:g}%"
+    down = ["↓: lower is better, so that a negative value is what it should be."]
     return [
-        *_reading(settings, cells),
+        f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm).",
+        *(down if any(cell.higher_is_better is False for cell in cells) else []),
         *_few_systems(settings, cells),
         *_ceilings(settings.kinds[0], aspects),
         *_unrated(aspects),
@@ -25,9 +28,8 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
     ]
 
 
-def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
-    percent = f"{100 * settings.confidence:g}%"
-    yield f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm)."
+def reading_details(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """How intervals and tests are made, and what the further columns are."""
     if any(kind.level == "reply" for kind in settings.kinds):
         contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
         halves = min(settings.chance.draws, 2 ** min(settings.contexts, 60) - 1)
@@ -41,12 +43,10 @@ def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
             f"is from up to {settings.chance.permutations} permutations of the systems. Values of systems "
             "that rest on few contexts are noisy, which brings a correlation over systems nearer to 0."
         )
-    shown = {kind.head: kind.title for kind in settings.kinds[1:]}
-    if shown:
-        yield "; ".join(f"{head}: {written(settings.main)} {title}" for head, title in shown.items()) + "."
+    titles = {kind.head: kind.title for kind in settings.kinds[1:]}
+    if titles:
+        yield "; ".join(f"{head}: {written(settings.main)} {title}" for head, title in titles.items()) + "."
     yield from _groups(settings, cells)
-    if any(one.higher_is_better is False for one in cells):
-        yield "↓: lower is better, so that a negative value is what it should be."
     if "cosine" in settings.coefficients:
         yield "p of a cosine: that of Pearson's, as a cosine of positive numbers is never near 0."
 
@@ -58,14 +58,14 @@ def _groups(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
         counts = [one.groups for one in found if one.groups is not None]
         if counts and min(counts) < (whole := found[0].of or 0):
             some = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{min(counts)}"
-            yield f"{kind.head}: {some} of {whole} have a coefficient, and it is the mean of theirs."
+            yield f"{kind.head}: {some} of {whole} have a coefficient; the value is the mean of these."
 
 
 def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[str]:
     of_systems = [one.n for one in cells if one.level == "system"]
     most = max(of_systems, default=0)
     if of_systems and most < FEW_SYSTEMS:
-        least = f"; no p is below {chance(2 / math.factorial(most))}" if most > 2 else ""
+        least = f"; no p is below {p_value(2 / math.factorial(most))}" if most > 2 else ""
         yield (
             f"{most or 'No'} system{'s' * (most != 1)} with a value and a rating: over fewer than "
             f"{FEW_SYSTEMS} a correlation says next to nothing{least}."
@@ -96,7 +96,7 @@ def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
 
 def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Metrics that are undefined for as many replies, together."""
-    found = gathered((one.undefined, printable(one.metric)) for one in cells if one.undefined)
+    found = group((one.undefined, printable(one.metric)) for one in cells if one.undefined)
     for count, metrics in found.items():
         yield f"{count} of {settings.replies} replies have no value of {_listed(metrics)}."
 
@@ -107,7 +107,7 @@ def _reasons(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
     told = [
         one for one in cells if one.why and (math.isnan(one.value) or (one.kind, one.coefficient) == shown)
     ]
-    found = gathered(((one.aspect, _where(one), one.why), printable(one.metric)) for one in told)
+    found = group(((one.aspect, _where(one), one.why), printable(one.metric)) for one in told)
     lines = [
         f"{printable(aspect)}, {where}{_listed(metrics)}: {why}."
         for (aspect, where, why), metrics in found.items()

@@ -32,7 +32,7 @@ class Groups:
     of: Ints
     """The group of each row, numbered from 0."""
     count: int
-    fewest: int = FEWEST
+    min_points: int = FEWEST
     """A group with fewer rows has no coefficient."""
 
     @property
@@ -43,7 +43,7 @@ class Groups:
     @property
     def large(self) -> NDArray[np.bool_]:
         """Which of them have rows enough."""
-        return np.asarray(self.sizes >= self.fewest)
+        return np.asarray(self.sizes >= self.min_points)
 
     @property
     def pairs(self) -> int:

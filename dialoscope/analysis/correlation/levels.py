@@ -18,7 +18,8 @@ from dialoscope.analysis.correlation.panel import Panel, Systems
 from dialoscope.analysis.correlation.permutation import reordered
 from dialoscope.analysis.correlation.row_orders import orders_in_halves, suits
 from dialoscope.analysis.correlation.sides import GroupedSides, in_groups, permuted
-from dialoscope.analysis.halves import ALIKE, Clusters, in_halves, narrowed, no_interval
+from dialoscope.analysis.estimate import SAME_IN_HALVES
+from dialoscope.analysis.halves import Clusters, in_halves, narrowed, no_interval
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.runs.resampling import Draws, halves_interval, halves_p
@@ -100,7 +101,7 @@ class _OfReplies:
 
     panel: Panel
     chance: Chance
-    fewest: int
+    min_points: int
 
     @property
     def metrics(self) -> tuple[Column, ...]:
@@ -128,7 +129,7 @@ class _OfReplies:
         lost: Floats = np.isnan(values).mean(axis=0) if len(values) else np.ones(value.shape)
         why = [
             [
-                no_interval(float(share), contexts, confidence) or (ALIKE if math.isnan(end) else "")
+                no_interval(float(share), contexts, confidence) or (SAME_IN_HALVES if math.isnan(end) else "")
                 for share, end in row
             ]
             for row in np.stack([lost, low], axis=2)
@@ -168,7 +169,7 @@ class AllReplies(_OfReplies):
 
     def values(self, name: str) -> Values:
         """Pair by pair of columns."""
-        return _measured(name, self.panel.x, self.panel.y, self.fewest, ("reply", "replies"))
+        return _measured(name, self.panel.x, self.panel.y, self.min_points, ("reply", "replies"))
 
     def in_halves(self, name: str, value: Floats) -> Floats:
         """Contexts go into halves with all their replies."""
@@ -193,7 +194,7 @@ class InGroups(_OfReplies):
         groups = (~np.isnan(found)).sum(axis=0)
         means = np.where(groups > 0, np.nansum(found, axis=0) / np.maximum(groups, 1), np.nan)
         kind = "system" if self.by_system else "context"
-        why = f"in no {kind} do {self.fewest} or more replies have values that differ"
+        why = f"in no {kind} do {self.min_points} or more replies have values that differ"
         return Values(means, [[why if none else "" for none in row] for row in groups == 0], groups)
 
     def in_halves(self, name: str, value: Floats) -> Floats:
@@ -205,7 +206,7 @@ class InGroups(_OfReplies):
     @property
     def _groups(self) -> Groups:
         of = self.panel.system if self.by_system else self.panel.item
-        return Groups(of, int(of.max(initial=-1)) + 1, self.fewest)
+        return Groups(of, int(of.max(initial=-1)) + 1, self.min_points)
 
     def _in_each(self, name: str) -> Floats:
         """(groups, metrics, aspects)."""
@@ -245,7 +246,7 @@ class OverSystems:
 
     systems: Systems
     chance: Chance
-    fewest: int
+    min_points: int
 
     @property
     def metrics(self) -> tuple[Column, ...]:
@@ -266,7 +267,7 @@ class OverSystems:
 
     def values(self, name: str) -> Values:
         """Pair by pair of columns."""
-        return _measured(name, self.systems.x, self.systems.y, self.fewest, ("system", "systems"))
+        return _measured(name, self.systems.x, self.systems.y, self.min_points, ("system", "systems"))
 
     def inference(self, name: str, value: Floats, confidence: float) -> Inference:
         """For other systems of this kind: Fisher's z of so many systems; the test exchanges systems."""
@@ -281,7 +282,7 @@ class OverSystems:
         def orders(rows: Ints) -> Iterator[Ints]:
             return reordered(len(rows), chance.permutations, chance.seed)
 
-        groups = Groups(np.zeros(len(self.systems.x), np.int64), 1, self.fewest)
+        groups = Groups(np.zeros(len(self.systems.x), np.int64), 1, self.min_points)
         (p,) = permuted(GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders)
         return p
 
@@ -312,16 +313,16 @@ def systems_interval(name: str, value: Floats, systems: Ints, confidence: float)
     return np.tanh(z - half), np.tanh(z + half)
 
 
-def _measured(name: str, x: Floats, y: Floats, fewest: int, what: tuple[str, str]) -> Values:
+def _measured(name: str, x: Floats, y: Floats, min_points: int, what: tuple[str, str]) -> Values:
     """One by one, with reasons."""
     words = Wording("the metric is", "the ratings are", "metric and ratings are")
-    found = [[measure(name, ours, theirs, fewest, words) for theirs in y.T] for ours in x.T]
+    found = [[measure(name, ours, theirs, min_points, words) for theirs in y.T] for ours in x.T]
     values = np.array([[one.value for one in row] for row in found]).reshape(x.shape[1], y.shape[1])
-    return Values(values, [[_why(one, fewest, what) for one in row] for row in found])
+    return Values(values, [[_why(one, min_points, what) for one in row] for row in found])
 
 
-def _why(one: Coefficient, fewest: int, what: tuple[str, str]) -> str:
-    if one.n >= fewest:
+def _why(one: Coefficient, min_points: int, what: tuple[str, str]) -> str:
+    if one.n >= min_points:
         return one.why
     many = f"{one.n} {what[1]} have" if one.n > 1 else f"{'one' if one.n else 'no'} {what[0]} has"
-    return f"{many} a value and a rating, and {fewest} are needed"
+    return f"{many} a value and a rating, and {min_points} are needed"

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import FEWEST, NAMES, bracketed, middle, short
+from dialoscope.analysis.coefficients import FEWEST, NAMES, middle, short
 from dialoscope.analysis.correlation.estimates import sign, written
 from dialoscope.analysis.correlation.group_sums import Groups, grouped
 from dialoscope.analysis.correlation.levels import Chance
@@ -17,12 +18,11 @@ from dialoscope.analysis.halves import Clusters, excess, in_halves, no_interval
 from dialoscope.analysis.significance import holm, steiger, williams
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.core.render.document import Report, choose_notes
+from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, p_value
 from dialoscope.runs.resampling import halves_interval, halves_p
-from dialoscope.runs.table import aligned, chance, marked_down
 
+_THREE_DIGITS = partial(short, digits=3)
 TESTED = ("pearson", "spearman")
 """The coefficients that Williams' and Steiger's tests are for."""
 
@@ -74,58 +74,54 @@ class Contests(Report):
                 return one
         raise DialoscopeError(f"There is no contest of {first} and {second} over {aspect} here.")
 
-    def text(self) -> str:
-        """For a terminal or a mail."""
-        return "\n".join([aligned(self.grid()), "", *self.notes()])
-
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        return "\n".join([marked_down(self.grid()), "", *listed_in_markdown(self.notes())])
-
-    def csv(self) -> str:
-        """One line for each pair and aspect."""
-        return as_csv(self.rows(), list(Contest.__dataclass_fields__))
-
-    def json(self) -> str:
-        """The same as a list of objects, undefined as null."""
-        return as_json(self.rows())
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """A row for each pair and aspect, and how to read them."""
+        return [self.grid(), Notes(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each pair and aspect."""
-        return [asdict(one) for one in self.contests]
+        return [asdict(contest) for contest in self.contests]
 
-    def grid(self) -> list[list[str]]:
-        """Texts with a head row."""
+    def columns(self) -> list[str]:
+        """The names in a record, also where there is none."""
+        return list(Contest.__dataclass_fields__)
+
+    def grid(self) -> Grid:
+        """A row for each pair and aspect."""
         head = ["aspect", "first", "second", "first's", "second's", "difference", "p", "n", "better"]
-        return [head, *map(_row, self.contests)]
+        return Grid(head, list(map(_row, self.contests)), stub=3)
 
-    def notes(self) -> list[str]:
-        """What a reader must know to read the table."""
-        unknown = {f"–: {one.why}." for one in self.contests if one.why}
-        return [
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the table; all of it, or the short notes."""
+        short_notes = [
+            f"[low, high]: {100 * self.confidence:g}% interval; p: corrected for the number of pairs (Holm); "
+            f"better: where p < {1 - self.confidence:.2g}.",
+            *sorted({f"–: {contest.why}." for contest in self.contests if contest.why}),
+        ]
+        more = [
             f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
             "for; difference: first less second, turned over where lower is better, by size where neither "
             "end is.",
-            f"[low, high]: {100 * self.confidence:g}% interval; p: corrected for the number of pairs (Holm); "
-            "both from random halves of the contexts, the same for both metrics.",
-            f"better: where p < {1 - self.confidence:.2g}. Williams' and Steiger's tests are in --json and "
-            "--csv.",
-            *sorted(unknown),
+            "Interval and p are from random halves of the contexts, the same for both metrics. Williams' and "
+            "Steiger's tests are in --json and --csv.",
         ]
+        return choose_notes(short_notes, more, details=details)
 
     def __repr__(self) -> str:
         return f"<Contests: {len(self.contests)} of {self.coefficient}>"
 
 
-def _row(one: Contest) -> list[str]:
+def _row(one: Contest) -> list[GridCell]:
     return [
-        *map(printable, (one.aspect, one.first, one.second)),
-        short(one.first_value, 3),
-        short(one.second_value, 3),
-        bracketed(one.difference, one.low, one.high, 3),
-        chance(one.p_holm),
+        one.aspect,
+        one.first,
+        one.second,
+        _THREE_DIGITS(one.first_value),
+        _THREE_DIGITS(one.second_value),
+        Quantity(one.difference, one.low, one.high, form=_THREE_DIGITS),
+        p_value(one.p_holm),
         str(one.n),
-        printable(one.verdict),
+        one.verdict,
     ]
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from dialoscope.analysis.trust import trust_report
 from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Corpus, Family, Figure
 from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report
+from dialoscope.core.render.document import Report, choose_notes
+from dialoscope.core.render.sections import Notes, Section
 from dialoscope.runs.result import Result
 from dialoscope.runs.table import Trusted
 
@@ -98,17 +99,21 @@ class Trust(Report):
             key=lambda one: (math.isnan(means[one.signature]), -means[one.signature], one.metric),
         )
 
-    def text(self) -> str:
-        """For a terminal or a mail: the most trustworthy first."""
-        return trust_report.text(self)
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """The most trustworthy first, and how to read the table."""
+        return [trust_report.grid(self), Notes(self.notes(details=notes))]
 
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        return trust_report.markdown(self)
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the table; all of it, or the short notes."""
+        return choose_notes(trust_report.notes(self), trust_report.details(self), details=details)
 
-    def csv(self) -> str:
-        """One line for each metric, corpus and aspect."""
-        return trust_report.as_csv(self)
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each metric, corpus and aspect."""
+        return trust_report.rows(self)
+
+    def columns(self) -> list[str]:
+        """The names in a record."""
+        return ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
 
     def json(self) -> str:
         """Everything, a figure on a line; what is shipped has this form."""

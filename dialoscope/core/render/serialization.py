@@ -1,4 +1,4 @@
-"""Records as text that programs take on."""
+"""Records as CSV and JSON."""
 
 import csv
 import io
@@ -11,17 +11,24 @@ from dialoscope.core.safe_text import plain_in_csv
 
 
 def as_csv(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> str:
-    """A line for each record, nothing where a value is undefined; texts are no formulas."""
-    lines = [columns, *([_or_none(row[name]) for name in columns] for row in rows)]
+    """A line for each record, nothing where a value is undefined; no text can be taken for a formula."""
+    lines = [columns, *([_csv_value(row[name]) for name in columns] for row in rows)]
     return "\n".join(map(_csv_line, lines))
 
 
 def as_json(content: Sequence[object] | Mapping[str, object]) -> str:
-    r"""Records, or all that there is, undefined as null; what is not plainly visible as in `\u202e`."""
+    r"""The content with undefined numbers as null and invisible characters as escapes such as `\u202e`."""
     text = json.dumps(_plain(content), ensure_ascii=False, indent=1)
     return "\n".join(
         line if line.isprintable() else "".join(map(_visible, line)) for line in text.split("\n")
     )
+
+
+def _csv_value(value: object) -> object:
+    """Several numbers as one text."""
+    if not isinstance(value, Mapping):
+        return _or_none(value)
+    return " ".join(f"{name}={'' if math.isnan(item) else f'{item:.10g}'}" for name, item in value.items())
 
 
 def _visible(character: str) -> str:
@@ -30,16 +37,16 @@ def _visible(character: str) -> str:
 
 def _csv_line(values: Sequence[object]) -> str:
     out = io.StringIO()
-    # A writer quotes what its lines end with, and these end with a carriage return, which so is quoted, too.
+    # A writer quotes what its lines end with, so that a carriage return is quoted too.
     csv.writer(out).writerow([plain_in_csv(value) if isinstance(value, str) else value for value in values])
     return out.getvalue().removesuffix("\r\n")
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return _or_none(value)
 
 

@@ -61,7 +61,7 @@ class Perturbed:
                     reply.speakers,
                     reply.dialogue,
                 )
-                yield Row(example)
+                yield Row(example, perturbed=True)
 
     def texts(self, perturbation: str, ratio: float) -> list[str]:
         """The replies, so many of them perturbed so."""

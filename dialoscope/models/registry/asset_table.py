@@ -1,47 +1,42 @@
-"""What a person is told about assets."""
+"""The list of assets, and whether those that are here are sound."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dialoscope.core.render import serialization
+from dialoscope.core.render.markdown import render_markdown
+from dialoscope.core.render.plain_text import render_text
+from dialoscope.core.render.sections import Code, Grid, Notes
 from dialoscope.models.registry.asset import Asset, megabytes
 from dialoscope.models.registry.entries import ASSETS
 from dialoscope.models.registry.lookup import Status, status, verify, what_to_do
 
-HEADINGS = ("name", "kind", "here", "on disk", "to download", "licence", "what it is")
 
-
-def as_text() -> str:
-    """All assets as a table, and where those lie that are here."""
+def as_text(width: int | None = None) -> str:
+    """All assets as a table, and the folders of those that are here."""
     every = status()
-    rows = [HEADINGS, *map(_row, every)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return "\n".join([*lines, "", *_notes(every)])
+    head = ["name", "kind", "here", "on disk", "to download", "licence", "what it is"]
+    return render_text([Grid(head, list(map(_row, every))), Notes(_notes(every))], width)
 
 
 def as_json() -> str:
     """All assets, with everything that is known of them."""
-    return json.dumps([_entry(found) for found in status()], indent=2, ensure_ascii=False)
+    return serialization.as_json([_entry(asset_status) for asset_status in status()])
 
 
 def as_markdown() -> str:
     """What there is, for the documents: nothing of this machine."""
+    head = ["name", "kind", "what it is", "licence", "terms", "to download", "on disk", "suite", "where from"]
     rows = [
-        f"| `{asset.name}` | {asset.kind} | {asset.about} | {asset.licence} | {asset.terms} "
-        f"| {megabytes(asset.download_size)} | {megabytes(asset.size)} "
-        f"| {', '.join(asset.suites)} | {_carriers(asset)} |"
+        [
+            Code(asset.name),
+            *(asset.kind, asset.about, asset.licence, asset.terms),
+            *(megabytes(asset.download_size), megabytes(asset.size)),
+            *(", ".join(asset.suites), _carriers(asset)),
+        ]
         for asset in ASSETS.values()
     ]
-    return "\n".join(
-        [
-            "| name | kind | what it is | licence | terms | to download | on disk | suite | where from |",
-            "|---|---|---|---|---|---|---|---|---|",
-            *rows,
-        ]
-    )
+    return render_markdown([Grid(head, rows)])
 
 
 class Verdict(NamedTuple):
@@ -70,7 +65,7 @@ def _row(found: Status) -> tuple[str, ...]:
 def _notes(every: Sequence[Status]) -> list[str]:
     folders = sorted({str(found.folder.parent) for found in every if found.folder})
     damaged = [_complaint(found) for found in every if found.problem]
-    where = [f"Those that are here lie in {' and '.join(folders)}."] if folders else []
+    where = [f"Those that are here are in {' and '.join(folders)}."] if folders else []
     return [*damaged, *where, "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."]
 
 
@@ -92,7 +87,7 @@ def _entry(found: Status) -> dict[str, object]:
 
 
 def _carriers(asset: Asset) -> str:
-    here = f"this package; needs `{asset.base}`" if asset.base else "this package"
+    here = f"this package; needs {asset.base}" if asset.base else "this package"
     return " or ".join(source.title for source in asset.sources) or here
 
 

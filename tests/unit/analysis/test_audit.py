@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 import dialoscope as ds
-from dialoscope.analysis.audit.curve import Curve, Point, ranks
+from dialoscope.analysis.audit.curve import Curve, Point
+from dialoscope.analysis.coefficients import ranks
 from dialoscope.core.random import chance
 from dialoscope.data.layout import Row
 from dialoscope.data.perturb.perturbations import GENERIC, PERTURBATIONS, exchanges
@@ -446,7 +447,7 @@ def test_few_contexts_are_judged_by_their_values_alone():
 @pytest.mark.parametrize(("last", "shown"), [(9.0, "-10 %"), (10.01, "0 %"), (9.99, "0 %"), (30.0, "+200 %")])
 def test_changes_are_shown_in_per_cent(last, shown):
     found = ds.audit(examples(TEA), "words")
-    row = ds.Audit(found.result, (curve(10, last),), found.about).grid()[1]
+    row = ds.Audit(found.result, (curve(10, last),), found.about).grid().rows[0]
     assert row[-2] == shown
 
 

@@ -33,17 +33,17 @@ def orders_within(group, times, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("fewest", [3, 8])
-def test_a_coefficient_in_each_group_is_that_of_its_rows(name, fewest, columns, monkeypatch):
+@pytest.mark.parametrize("min_points", [3, 8])
+def test_a_coefficient_in_each_group_is_that_of_its_rows(name, min_points, columns, monkeypatch):
     x, y, group = columns
     expected = [
         [
-            [measure(name, x[group == k, i], y[group == k, j], fewest).value for j in range(2)]
+            [measure(name, x[group == k, i], y[group == k, j], min_points).value for j in range(2)]
             for i in range(3)
         ]
         for k in range(10)
     ]
-    groups = Groups(group, 10, fewest)
+    groups = Groups(group, 10, min_points)
     assert grouped(name, x, y, groups) == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
     monkeypatch.setattr(forms, "MOST_PAIRS", 0)
     assert grouped(name, x, y, groups) == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)

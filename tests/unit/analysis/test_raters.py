@@ -140,7 +140,7 @@ def test_aspects_are_correlated_on_the_replies_that_have_both():
     assert ab.spearman.value == pytest.approx(spearmanr(*means).statistic)
     assert ab.pearson.low < ab.pearson.value < ab.pearson.high
     assert ac.spearman.value == pytest.approx(-1)
-    assert "200 random halves of the contexts, seed 0." in found.text()
+    assert "200 random halves of the contexts, seed 0." in found.text(notes=True)
     assert ds.raters(run({"a": first})).pairs == ()
 
 
@@ -246,7 +246,7 @@ def test_pairs_of_aspects_without_a_number_or_an_interval_say_why():
     alone = ds.raters(many, records)
     assert math.isnan(alone.pairs[0].spearman.low)
     assert not math.isnan(alone.pairs[0].spearman.value)
-    assert "sense with wit: a single context has no interval; 6 are needed." in alone.notes()
+    assert "sense with wit: no interval, for it has 1 context, and 6 are needed." in alone.notes()
 
 
 def test_what_is_undefined_of_all_raters_says_why():

@@ -168,11 +168,11 @@ def test_undefined_is_told_and_counts_nowhere():
         "all ratings are the same everywhere",
         "so many values are the same that it has no interval",
         "all values and all ratings are the same everywhere",
-        "a single context has no interval; 6 are needed",
+        "no interval, for it has 1 context, and 6 are needed",
     ]
     assert found.mean(found.families[0]).studies == 0
     assert found.printed().splitlines()[2].split() == ["m", "more", "–", "–", "0", *"–––––––"]
-    assert "No ρ of m on 3: 2 pairs of values, and 3 are needed." in found.printed().splitlines()
+    assert "No ρ of m on 3: 2 pairs of values, and 3 are needed." in found.notes(details=True)
     told = json.loads(found.printed("json"))["metrics"][0]["figures"]
     assert [one["spearman"] for one in told] == [
         *[None] * 4,
@@ -187,7 +187,9 @@ def test_undefined_is_told_and_counts_nowhere():
 def test_what_many_metrics_lack_is_told_in_few_words():
     columns = tuple(Scored(f"m{place}", f"m{place}|v:1", True, np.full(9, NAN)) for place in range(9))
     found = measured([dataclasses.replace(made(np.ones(9), np.arange(9.0)), columns=columns)], draws=100)
-    assert "No ρ of m0, m1, m2, m3, m4, m5 and 3 more on 1: no rated reply has a value." in found.printed()
+    assert "No ρ of m0, m1, m2, m3, m4, m5 and 3 more on 1: no rated reply has a value." in found.text(
+        notes=True
+    )
 
 
 def test_replies_to_one_context_are_drawn_together():
