@@ -11,13 +11,13 @@ import numpy as np
 
 from benchmarks.calibrations.simulation import Figure, Range, excludes, holds, measure
 from dialoscope.analysis.coefficients import measure as coefficient
-from dialoscope.analysis.correlation.levels import Chance, InGroups, systems_interval
+from dialoscope.analysis.correlation.levels import InGroups, RandomDraws, systems_interval
 from dialoscope.analysis.correlation.metric_pairs import contests
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 
-CHANCE = Chance(draws=1000, permutations=1, seed=0)
+CHANCE = RandomDraws(draws=1000, permutations=1, seed=0)
 REJECTS = Range("rejects", "type I error at .05", 0.03, 0.07)
 AGREES = Range("disagree", "p and interval disagree", 0, 0)
 LOCK = 0.7

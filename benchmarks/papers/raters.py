@@ -20,7 +20,7 @@ import numpy as np
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.raters.rater_report import Aspect
+from dialoscope.analysis.raters.rater_report import AspectReliability
 from dialoscope.core.render.markdown import markdown_table
 from dialoscope.core.render.sections import Grid, Quantity
 from dialoscope.runs.rating_columns import Ratings
@@ -72,7 +72,7 @@ OTHERS = {
 class Study(NamedTuple):
     """What was found."""
 
-    pang: dict[str, Aspect]
+    pang: dict[str, AspectReliability]
     """By aspect, or by the set that self-consistency was rated on."""
     both: ds.Raters
     """Coherence and fluency of the same replies."""
@@ -155,7 +155,7 @@ def scored(file: Path, **how: dict[str, str]) -> ds.Result:
     return ds.evaluate(ds.read(file, **how), ["words"])
 
 
-def among(found: Aspect) -> Raters:
+def among(found: AspectReliability) -> Raters:
     """What the paper's tables have."""
     kinds = [f"{kind} {which}" for kind in ("pearson", "spearman") for which in ("mean", "max")]
     return Raters(*(found.numbers[kind].value for kind in kinds))
@@ -237,7 +237,7 @@ def written(one: Estimate) -> str:
     return str(Quantity(one.value, one.low, one.high))
 
 
-def per_reply(one: Aspect) -> str:
+def per_reply(one: AspectReliability) -> str:
     """How many ratings a reply has."""
     return str(one.most) if one.most == one.fewest else f"{one.fewest}–{one.most}"
 

@@ -73,7 +73,7 @@ class Clusters:
         return block_sums(columns, self.block, self.count)
 
 
-class Sides(NamedTuple):
+class ColumnSides(NamedTuple):
     """Two sets of columns without gaps, (rows, a) and (rows, b); one and the same if it is with itself."""
 
     x: Floats
@@ -89,7 +89,7 @@ def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws)
     for rows, xs, ys in without_gaps(x, y):
         ours = x[np.ix_(rows, xs)]
         same = x is y and np.array_equal(xs, ys)
-        sides = Sides(ours, ours if same else y[np.ix_(rows, ys)])
+        sides = ColumnSides(ours, ours if same else y[np.ix_(rows, ys)])
         found[:, xs[:, None], ys] = _KERNELS[name](sides, clusters.take(rows), draws)
     return found
 
@@ -139,7 +139,7 @@ def _gaps(columns: Floats) -> Iterator[tuple[NDArray[np.bool_], Ints]]:
         yield gaps[:, places[0]], np.array(places, np.int64)
 
 
-def _moments(sides: Sides, clusters: Clusters, draws: Draws, *, centred: bool) -> Floats:
+def _moments(sides: ColumnSides, clusters: Clusters, draws: Draws, *, centred: bool) -> Floats:
     """Pearson's coefficients, or cosines: sums of products, added up by cluster."""
     x, y = (_standardised(side, centred=centred) for side in sides)
     a, b = x.shape[1], y.shape[1]
@@ -177,7 +177,7 @@ def _ratio(products: Floats, xx: Floats, yy: Floats, n: Floats) -> Floats:
     return ratio
 
 
-def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats:
+def _rank_correlations(sides: ColumnSides, clusters: Clusters, draws: Draws) -> Floats:
     """Spearman's: in each half the ranks of what is in it, ties at the middle of theirs."""
     x = [_Order.of(column) for column in sides.x.T]
     y = x if sides.y is sides.x else [_Order.of(column) for column in sides.y.T]
@@ -239,7 +239,7 @@ class _Order(NamedTuple):
         return ranks
 
 
-def _pair_agreement(sides: Sides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
+def _pair_agreement(sides: ColumnSides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
     """Kendall's tau-b, or pairwise accuracy: counts of pairs of replies, added up by pairs of clusters."""
     pairs = _PairSums.of(clusters)
     weights = pairs.weights(draws)
@@ -307,7 +307,7 @@ def _signs(some: Floats, every: Floats) -> NDArray[np.int8]:
     return higher.view(np.int8) - (some[:, None] < every).view(np.int8)
 
 
-_KERNELS: Mapping[str, Callable[[Sides, Clusters, Draws], Floats]] = MappingProxyType(
+_KERNELS: Mapping[str, Callable[[ColumnSides, Clusters, Draws], Floats]] = MappingProxyType(
     {
         "pearson": partial(_moments, centred=True),
         "spearman": _rank_correlations,

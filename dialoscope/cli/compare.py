@@ -110,7 +110,7 @@ def compare(
             progress=more,
         )
     screen.show_report(found, form, notes=notes, signatures=signatures)
-    rows = [figures.Row(*bar) for bar in found.bars()]
+    rows = [figures.ForestRow(*bar) for bar in found.bars()]
     screen.draw(lambda: figures.intervals(rows, found.axis, found.title), plot)
     if not found.passed:
         raise typer.Exit(1)

@@ -20,7 +20,7 @@ from dialoscope.cli.options import (
 
 if TYPE_CHECKING:
     from dialoscope import Trust
-    from dialoscope.report.figures import Row
+    from dialoscope.report.figures import ForestRow
 
 Runs = Annotated[
     list[Path],
@@ -66,11 +66,11 @@ def trust(
     screen.draw(lambda: figures.intervals(_rows(found), _axis(aspect)), plot)
 
 
-def _rows(found: "Trust") -> "list[Row]":
-    from dialoscope.report.figures import Row
+def _rows(found: "Trust") -> "list[ForestRow]":
+    from dialoscope.report.figures import ForestRow
 
     return [
-        Row(f"{one.metric} ↓" if one.higher_is_better is False else one.metric, *found.mean(one)[:3])
+        ForestRow(f"{one.metric} ↓" if one.higher_is_better is False else one.metric, *found.mean(one)[:3])
         for one in found.ranked()
     ]
 

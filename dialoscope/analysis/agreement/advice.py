@@ -9,7 +9,7 @@ import numpy as np
 
 from dialoscope.analysis.agreement.clustered import Group
 from dialoscope.analysis.agreement.clustering import Cluster
-from dialoscope.analysis.agreement.coefficient_matrix import Matrix
+from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
 from dialoscope.analysis.coefficients import short
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.trust.known import FITTED
@@ -44,7 +44,7 @@ class Evidence:
     """All that advice is made from; metrics of which lower is better are turned over."""
 
     names: tuple[str, ...]
-    matrix: Matrix
+    matrix: CoefficientMatrix
     """The metrics with each other, and with people as one more column where they rated these replies."""
     clusters: tuple[Cluster, ...]
     groups: tuple[Group, ...]
@@ -137,7 +137,7 @@ def _more_than_little(r: Estimate) -> bool:
     return r.value >= LITTLE and r.low > 0
 
 
-def _without(of: Evidence, matrix: Matrix, place: int) -> Matrix:
+def _without(of: Evidence, matrix: CoefficientMatrix, place: int) -> CoefficientMatrix:
     """What others have left to add, which only people's ratings of the same replies can tell."""
     return matrix.without(place) if of.rated else matrix
 

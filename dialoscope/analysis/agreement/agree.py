@@ -9,12 +9,17 @@ import numpy as np
 
 from dialoscope.analysis.agreement.advice import Evidence, advice
 from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, missing, notes_on, reading_details
-from dialoscope.analysis.agreement.agreement_report import About, Agreement, LeftOut, Settings
+from dialoscope.analysis.agreement.agreement_report import (
+    Agreement,
+    AgreementSettings,
+    ExcludedMetric,
+    MetricSummary,
+)
 from dialoscope.analysis.agreement.clustered import View
-from dialoscope.analysis.agreement.coefficient_matrix import Matrix
+from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
 from dialoscope.analysis.agreement.inputs import (
     LENGTH,
-    Given,
+    AgreementInputs,
     People,
     comparable,
     curves,
@@ -83,7 +88,7 @@ def agree(
     kept, left_out = comparable(found, of_systems_alone(result))
     people = People.of(said, aspect, rows, len(result.replies))
     items = result.replies.item[rows]
-    settings = Settings(
+    settings = AgreementSettings(
         coefficient=coefficient,
         cut=cut,
         draws=draws,
@@ -96,12 +101,15 @@ def agree(
         aspect=people.aspect,
     )
     notes = (*said.notes, *(others.notes if others else ()))
-    given = Given(kept, items, people, known_elsewhere(result), fitted_here(result))
+    given = AgreementInputs(kept, items, people, known_elsewhere(result), fitted_here(result))
     return _agreement(given, settings, left_out, notes)
 
 
 def _agreement(
-    given: Given, settings: Settings, left_out: Sequence[LeftOut], notes: Sequence[str]
+    given: AgreementInputs,
+    settings: AgreementSettings,
+    left_out: Sequence[ExcludedMetric],
+    notes: Sequence[str],
 ) -> Agreement:
     kept, people = given.columns, given.people
     names = tuple(column.name for column in kept)
@@ -138,7 +146,7 @@ def _check(coefficient: str, cut: float) -> None:
         raise DialoscopeError(f"The cut is {cut:g}; it must be a distance 1 - r, from 0 to 2.")
 
 
-def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
+def _matrix(some: Sequence[Floats], items: Ints, settings: AgreementSettings) -> CoefficientMatrix:
     """Every column with every other, and again in each half of the contexts."""
     most = MOST_NUMBERS // len(some) ** 2
     if settings.draws > most:
@@ -157,10 +165,10 @@ def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
     for i, j in combinations(range(len(some)), 2):
         r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
     known = (~np.isnan(values)).astype(np.int64)
-    return Matrix(r, again, known.T @ known, settings.confidence, clusters.count)
+    return CoefficientMatrix(r, again, known.T @ known, settings.confidence, clusters.count)
 
 
-def _without(rest: Matrix, plain: View, cut: float) -> View | None:
+def _without(rest: CoefficientMatrix, plain: View, cut: float) -> View | None:
     """What remains of the metrics when length is held constant; nothing where fewer than two remain."""
     many = len(plain.names)
     left = [i for i in range(many) if np.isfinite(rest.r[i, :many]).sum() > 1]
@@ -168,7 +176,7 @@ def _without(rest: Matrix, plain: View, cut: float) -> View | None:
     return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
 
 
-def _lengths(given: Given, length: Floats, settings: Settings) -> list[Estimate]:
+def _lengths(given: AgreementInputs, length: Floats, settings: AgreementSettings) -> list[Estimate]:
     """Spearman's coefficient of each metric with length, for which any curve that rises or falls will do."""
     clusters = Clusters.of(given.items, settings.seed)
     columns = np.stack([column.values for column in given.columns], axis=1)
@@ -182,10 +190,10 @@ def _lengths(given: Given, length: Floats, settings: Settings) -> list[Estimate]
     ]
 
 
-def _about(i: int, given: Given, whole: Matrix, length: Estimate) -> About:
+def _about(i: int, given: AgreementInputs, whole: CoefficientMatrix, length: Estimate) -> MetricSummary:
     column = given.columns[i]
     known = column.values[~np.isnan(column.values)]
-    return About(
+    return MetricSummary(
         metric=column.name,
         signature=column.signature,
         higher_is_better=column.higher_is_better,
@@ -199,7 +207,11 @@ def _about(i: int, given: Given, whole: Matrix, length: Estimate) -> About:
 
 
 def _evidence(
-    metrics: Sequence[About], plain: View, rest: View | None, whole: Matrix, settings: Settings
+    metrics: Sequence[MetricSummary],
+    plain: View,
+    rest: View | None,
+    whole: CoefficientMatrix,
+    settings: AgreementSettings,
 ) -> Evidence:
     rated = bool(settings.aspect)
     signs = np.append(plain.signs, 1.0) if rated else plain.signs

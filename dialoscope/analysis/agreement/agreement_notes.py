@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dialoscope.analysis.agreement.agreement_report import LeftOut, Settings
+from dialoscope.analysis.agreement.agreement_report import AgreementSettings, ExcludedMetric
 from dialoscope.analysis.agreement.clustered import View
 from dialoscope.core.render.document import group
 from dialoscope.core.safe_text import printable
@@ -14,7 +14,7 @@ from dialoscope.runs.resampling import fewest_blocks
 IN_WORDS: Mapping[str, str] = MappingProxyType({"pearson": "Pearson's r", "spearman": "Spearman's ρ"})
 
 
-def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
+def notes_on(settings: AgreementSettings, plain: View, rest: View | None) -> list[str]:
     """What a reader must know of the numbers."""
     contexts = "1 context" if settings.contexts == 1 else f"{settings.contexts} contexts"
     whose = f" of {printable(settings.system)}" if settings.system else ""
@@ -42,7 +42,7 @@ def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
     return notes
 
 
-def reading_details(settings: Settings, rest: View | None) -> Iterator[str]:
+def reading_details(settings: AgreementSettings, rest: View | None) -> Iterator[str]:
     """What the columns are, and what it means that length is held constant."""
     yield (
         "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
@@ -52,7 +52,7 @@ def reading_details(settings: Settings, rest: View | None) -> Iterator[str]:
         yield f"{printable(settings.length)} held constant: without any curve of it, not only a line."
 
 
-def missing(left_out: Sequence[LeftOut]) -> list[str]:
+def missing(left_out: Sequence[ExcludedMetric]) -> list[str]:
     """What is not among the metrics, by reason."""
     reasons = group((one.why, one.metric) for one in left_out)
     return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]

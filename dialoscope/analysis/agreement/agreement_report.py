@@ -16,7 +16,7 @@ from dialoscope.core.render.sections import Grid, GridCell, Notes, Paragraph, Se
 
 
 @dataclass(frozen=True)
-class About:
+class MetricSummary:
     """What is known of one metric."""
 
     metric: str
@@ -42,7 +42,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedMetric:
     """A metric that cannot be compared, and why."""
 
     metric: str
@@ -50,7 +50,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Settings:
+class AgreementSettings:
     """How it was made."""
 
     coefficient: str
@@ -72,12 +72,12 @@ class Settings:
 class Agreement(Report):
     """Which metrics go together, which do so because of length alone, and what to make of it."""
 
-    settings: Settings
-    metrics: tuple[About, ...]
+    settings: AgreementSettings
+    metrics: tuple[MetricSummary, ...]
     plain: View
     without_length: View | None
     """The same with length held constant."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedMetric, ...]
     advice: tuple[Advice, ...]
     about: tuple[str, ...]
     """What a reader must know."""

@@ -15,7 +15,7 @@ _NOTHING_LEFT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class CoefficientMatrix:
     """Every column with every other."""
 
     r: Floats
@@ -53,18 +53,18 @@ class Matrix:
         near = np.where(drawn == values, drawn, narrowed("pearson", drawn, values, self.contexts))
         return halves_interval(near, self.confidence, flat=True)
 
-    def take(self, places: Sequence[int]) -> "Matrix":
+    def take(self, places: Sequence[int]) -> "CoefficientMatrix":
         """Of some of the columns."""
         chosen = np.ix_(places, places)
         drawn = self.drawn[:, chosen[0], chosen[1]]
         return replace(self, r=self.r[chosen], drawn=drawn, n=self.n[chosen])
 
-    def turned(self, signs: Floats) -> "Matrix":
+    def turned(self, signs: Floats) -> "CoefficientMatrix":
         """With the columns of sign -1 turned over."""
         both = signs[:, None] * signs
         return replace(self, r=self.r * both, drawn=self.drawn * both)
 
-    def without(self, *places: int) -> "Matrix":
+    def without(self, *places: int) -> "CoefficientMatrix":
         """With some columns held constant; NaN for these columns and their like."""
         return replace(self, r=partial(self.r, places), drawn=partial(self.drawn, places))
 

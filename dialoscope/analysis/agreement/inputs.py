@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.analysis.agreement.agreement_notes import missing
-from dialoscope.analysis.agreement.agreement_report import LeftOut
+from dialoscope.analysis.agreement.agreement_report import ExcludedMetric
 from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import FEWEST, levelled, ranks
 from dialoscope.analysis.estimate import Estimate
@@ -55,7 +55,7 @@ class People(NamedTuple):
         return cls(aspects, np.mean(standardised or [np.full(len(rows), np.nan)], axis=0), tuple(notes))
 
 
-class Given(NamedTuple):
+class AgreementInputs(NamedTuple):
     """Columns that can be compared, and what else is known of the replies and of the metrics."""
 
     columns: Sequence[Column]
@@ -68,14 +68,18 @@ class Given(NamedTuple):
     """Metrics that learned from ratings of these replies."""
 
 
-def comparable(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list[Column], list[LeftOut]]:
+def comparable(
+    found: Iterable[Column], of_systems: Sequence[str]
+) -> tuple[list[Column], list[ExcludedMetric]]:
     """The columns that can be compared, by name, so that the run's order never shows; the others with why."""
-    left_out = [LeftOut(name, "a value for a system and none for a reply") for name in sorted(of_systems)]
+    left_out = [
+        ExcludedMetric(name, "a value for a system and none for a reply") for name in sorted(of_systems)
+    ]
     kept = []
     for column in sorted(found, key=lambda one: one.name):
         why = _unusable(column.values)
         if why:
-            left_out.append(LeftOut(column.name, why))
+            left_out.append(ExcludedMetric(column.name, why))
         else:
             kept.append(replace(column, values=sized(column.values)))
     if len(kept) < 2:
@@ -98,7 +102,7 @@ def _unusable(values: Floats) -> str:
     return "" if np.isfinite(known).all() else "infinite for some replies"
 
 
-def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut]) -> str:
+def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[ExcludedMetric]) -> str:
     """The metric to hold constant; empty where there is none to hold."""
     if name is None or name in {column.name for column in kept}:
         return name or ""

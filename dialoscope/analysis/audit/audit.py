@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialoscope.analysis.audit.audit_report import Audit
-from dialoscope.analysis.audit.curve import SURE, Curve, Point
+from dialoscope.analysis.audit.curve import SURE, AuditCurve, Point
 from dialoscope.core.records import Example
 from dialoscope.data.layout import Row
 from dialoscope.data.lint import Lint
@@ -116,7 +116,7 @@ def _refuse_missing_input(metrics: Sequence[Metric[Any]], real: RealReplies) -> 
     needs.raise_lacks()
 
 
-def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
+def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[AuditCurve]:
     table = result.table(confidence=by.confidence, draws=by.draws)
     changed = {
         (name, ratio): made.changed(name, ratio)
@@ -127,7 +127,7 @@ def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
             ratio: table.cell(made.plan.system(perturbation, ratio), result.label(one))
             for ratio in made.plan.ratios
         }
-        yield Curve(
+        yield AuditCurve(
             metric=result.label(one),
             perturbation=perturbation,
             points=tuple(

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dialoscope.analysis.audit.curve import SURE, Curve
+from dialoscope.analysis.audit.curve import SURE, AuditCurve
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, list_signatures
 from dialoscope.core.render.sections import Grid, Notes, Section, number
@@ -34,12 +34,12 @@ class Audit(Report):
     """A curve for each metric and perturbation, and the run they were made from."""
 
     result: Result
-    curves: tuple[Curve, ...]
+    curves: tuple[AuditCurve, ...]
     """Metric by metric, each with the perturbations in the same order."""
     about: str
     """What a reader must know of the real replies."""
 
-    def curve(self, metric: str, perturbation: str) -> Curve:
+    def curve(self, metric: str, perturbation: str) -> AuditCurve:
         """What becomes of a metric under a perturbation."""
         for one in self.curves:
             names = one.metric, str(self.result.named(one.metric))
@@ -121,7 +121,7 @@ class Audit(Report):
             yield f"neither end is better, so nothing is expected ({', '.join(shapes)})"
 
 
-def _row(one: Curve) -> list[str]:
+def _row(one: AuditCurve) -> list[str]:
     worse = "–" if one.worse is None else f"{one.worse}/{len(one.steps)}"
     spearman = "–" if math.isnan(one.spearman) else f"{one.spearman:.2f}"
     change = "–" if math.isnan(one.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * one.change:+.0f} %")

@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curve:
+class AuditCurve:
     """One metric under one perturbation."""
 
     metric: str

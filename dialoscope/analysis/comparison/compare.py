@@ -10,9 +10,9 @@ import numpy as np
 
 from dialoscope.analysis.comparison.comparison_report import Comparisons
 from dialoscope.analysis.comparison.contrast import Answered, Contrast, contrast, corrected
-from dialoscope.analysis.comparison.gate import Gate, Verdict, judged
+from dialoscope.analysis.comparison.gate import Gate, GateVerdict, judged
 from dialoscope.analysis.comparison.ordering import Ordering, ordering
-from dialoscope.analysis.comparison.system_pairs import Pair, Plan, plan
+from dialoscope.analysis.comparison.system_pairs import ComparisonPlan, SystemPair, plan
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
 from dialoscope.core.render.document import describe_amounts, group
@@ -140,7 +140,7 @@ class _How(NamedTuple):
 
 
 def _comparisons(
-    run: Result, planned: Plan, chosen: Mapping[str, Measure], how: _How, said: Sequence[str]
+    run: Result, planned: ComparisonPlan, chosen: Mapping[str, Measure], how: _How, said: Sequence[str]
 ) -> Comparisons:
     found = [_compared(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
     contrasts = corrected(_by_turns([one.contrasts for one in found]), how.confidence)
@@ -162,10 +162,10 @@ class _Compared(NamedTuple):
     """What each measure, and each gate, says of two systems."""
 
     contrasts: Sequence[Contrast]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[GateVerdict]
 
 
-def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> _Compared:
+def _compared(run: Result, pair: SystemPair, chosen: Sequence[Measure], how: _How) -> _Compared:
     """One pair at a time, so that the draws of the others need not be kept."""
     both = Both.of(*(Side.of(run, name, how.mean) for name in pair))
     found = differences(chosen, both, how.draws)
@@ -189,7 +189,7 @@ def _by_turns(lists: Sequence[Sequence[T]]) -> list[T]:
     return [one for turn in zip(*lists, strict=True) for one in turn]
 
 
-def _nothing_shared(run: Result, pair: Pair) -> str:
+def _nothing_shared(run: Result, pair: SystemPair) -> str:
     first, second = (printable(run.replies.ids[run.rows(name)[0]]) for name in pair)
     nothing = f"{printable(pair.a)} and {printable(pair.b)} have not answered one context in common: "
     if first == second:

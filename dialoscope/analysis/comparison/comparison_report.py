@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from dialoscope.analysis.comparison.contrast import POWER, Contrast
-from dialoscope.analysis.comparison.gate import Verdict, signed
+from dialoscope.analysis.comparison.gate import GateVerdict, signed
 from dialoscope.analysis.comparison.ordering import Ordering
-from dialoscope.analysis.comparison.system_pairs import Pair
+from dialoscope.analysis.comparison.system_pairs import SystemPair
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, group, list_signatures
 from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number, p_value
@@ -33,7 +33,7 @@ class Comparisons(Report):
     """Metric by metric, each with the pairs in the same order."""
     orderings: tuple[Ordering, ...]
     """Where every pair of three or more was compared."""
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[GateVerdict, ...]
     confidence: float
     strict: bool
     draws: int
@@ -114,7 +114,7 @@ class Comparisons(Report):
 
     def bars(self) -> list[Bar]:
         """For a forest plot: differences in standard deviations of one context; right of 0 B is better."""
-        by_pair = sorted(self.contrasts, key=lambda one: self._pairs.index(Pair(one.a, one.b)))
+        by_pair = sorted(self.contrasts, key=lambda one: self._pairs.index(SystemPair(one.a, one.b)))
         return [_bar(one, "" if self.title else f"{one.a} → {one.b}") for one in by_pair]
 
     @property
@@ -152,8 +152,8 @@ class Comparisons(Report):
         ]
 
     @property
-    def _pairs(self) -> list[Pair]:
-        return list(dict.fromkeys(Pair(one.a, one.b) for one in self.contrasts))
+    def _pairs(self) -> list[SystemPair]:
+        return list(dict.fromkeys(SystemPair(one.a, one.b) for one in self.contrasts))
 
 
 _OUTCOMES = ("passed", "undecided", "failed", "undefined")
@@ -207,7 +207,7 @@ def _order_grid(orderings: Sequence[Ordering]) -> Grid:
     return Grid(["order", *(f"{place + 1}." for place in range(most))], rows)
 
 
-def _gate_grid(verdicts: Sequence[Verdict]) -> Grid:
+def _gate_grid(verdicts: Sequence[GateVerdict]) -> Grid:
     rows = [
         [verdict.gate, verdict.a, verdict.b, signed(verdict.difference), verdict.verdict, verdict.why]
         for verdict in verdicts

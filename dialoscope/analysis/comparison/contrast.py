@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.comparison.system_pairs import Pair
+from dialoscope.analysis.comparison.system_pairs import SystemPair
 from dialoscope.analysis.significance import holm
 from dialoscope.runs.differences import SAME, Difference, Effect, Measure
 from dialoscope.runs.resampling import fewest_blocks
@@ -80,7 +80,7 @@ class Answered(NamedTuple):
 
 
 def contrast(
-    pair: Pair,
+    pair: SystemPair,
     measure: Measure,
     found: Difference,
     confidence: float,
@@ -168,7 +168,7 @@ def _verdict(one: Contrast, *, sure: bool) -> str:
     return "better" if (one.difference > 0) == one.higher_is_better else "worse"
 
 
-def _why(found: Difference, pair: Pair, contexts: int, confidence: float, *, has_interval: bool) -> str:
+def _why(found: Difference, pair: SystemPair, contexts: int, confidence: float, *, has_interval: bool) -> str:
     """What keeps a difference from being known."""
     if contexts < 2:
         return f"{contexts or 'no'} context in common"

@@ -57,7 +57,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     """What became of a gate."""
 
     gate: str
@@ -83,7 +83,7 @@ FEWEST = 20
 
 def judged(
     gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, draws: Draws, *, strict: bool
-) -> Verdict:
+) -> GateVerdict:
     """Whether the claim is surely true, surely false, or neither.
 
     Surely is one-sided: a gate asks about one end alone.
@@ -95,7 +95,7 @@ def judged(
     low, high = (end + (weight - 1) * found.first for end in bounds)
     enough = found.contexts >= FEWEST
     verdict = _verdict(gate, Interval(low, high), margin, enough=enough)
-    return Verdict(
+    return GateVerdict(
         str(gate),
         *pair,
         difference=found.value,

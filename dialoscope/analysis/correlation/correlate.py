@@ -6,8 +6,14 @@ import numpy as np
 
 from dialoscope.analysis.coefficients import FEWEST, NAMES
 from dialoscope.analysis.correlation.correlation_report import Correlations
-from dialoscope.analysis.correlation.estimates import Aspect, Correlation, Kind, Settings
-from dialoscope.analysis.correlation.levels import AllReplies, Chance, InGroups, Level, OverSystems
+from dialoscope.analysis.correlation.estimates import Correlation, CorrelationSettings, Kind, RatedAspect
+from dialoscope.analysis.correlation.levels import (
+    AllReplies,
+    CorrelationLevel,
+    InGroups,
+    OverSystems,
+    RandomDraws,
+)
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.raters.intraclass import ceiling
 from dialoscope.analysis.significance import holm
@@ -67,13 +73,13 @@ def correlate(
     names = _chosen(coefficients, NAMES, "coefficient")
     check_halves(confidence, draws)
     _check(permutations, min_points)
-    chance = Chance(draws, permutations, result.provenance.seed if seed is None else seed)
+    chance = RandomDraws(draws, permutations, result.provenance.seed if seed is None else seed)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     panel = Panel.of(result, said, _aspects(said, aspect), others)
     if not panel.columns:
         kinds = _of_systems(kinds)
-    settings = Settings(
+    settings = CorrelationSettings(
         kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
     )
     aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
@@ -86,7 +92,9 @@ def correlate(
     return Correlations(tuple(cells), aspects, settings, about, panel)
 
 
-def _level(kind: Kind, panel: Panel, chance: Chance, min_points: int, system_value: str) -> Level:
+def _level(
+    kind: Kind, panel: Panel, chance: RandomDraws, min_points: int, system_value: str
+) -> CorrelationLevel:
     if kind.level == "system":
         return OverSystems(panel.rated_systems(system_value), chance, min_points)
     if kind.group == "overall":
@@ -114,9 +122,9 @@ def _of_systems(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
 
 def _cells(
     kind: Kind,
-    level: Level,
-    settings: Settings,
-    aspects: Sequence[Aspect],
+    level: CorrelationLevel,
+    settings: CorrelationSettings,
+    aspects: Sequence[RatedAspect],
     progress: Callable[[int], None],
 ) -> Iterator[Correlation]:
     """Coefficient by coefficient, aspect by aspect."""
@@ -163,12 +171,12 @@ def _aspects(said: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ..
     return tuple(dict.fromkeys(map(said.named, wanted))) if wanted else said.aspects
 
 
-def _aspect(said: Ratings, panel: Panel, place: int) -> Aspect:
+def _aspect(said: Ratings, panel: Panel, place: int) -> RatedAspect:
     name, values = panel.aspects[place], panel.y[:, place]
     most = ceiling(said.of_aspect(name))
     of_systems = ceiling(said.of_aspect(name), panel.result.replies.system)
     rated = int((~np.isnan(values)).sum())
-    return Aspect(name, rated, len(values), most.value, most.why, of_systems.value)
+    return RatedAspect(name, rated, len(values), most.value, most.why, of_systems.value)
 
 
 def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:

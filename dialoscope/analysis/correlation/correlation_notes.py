@@ -3,7 +3,13 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from dialoscope.analysis.correlation.estimates import Aspect, Correlation, Kind, Settings, written
+from dialoscope.analysis.correlation.estimates import (
+    Correlation,
+    CorrelationSettings,
+    Kind,
+    RatedAspect,
+    written,
+)
 from dialoscope.analysis.correlation.levels import FEW_SYSTEMS
 from dialoscope.core.render.document import group
 from dialoscope.core.render.sections import p_value
@@ -12,7 +18,9 @@ from dialoscope.core.safe_text import printable
 _SHOWN = 10
 
 
-def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correlation]) -> list[str]:
+def notes(
+    settings: CorrelationSettings, aspects: Sequence[RatedAspect], cells: Sequence[Correlation]
+) -> list[str]:
     """How to read the numbers, what is missing, and why a number is undefined."""
     percent = f"{100 * settings.confidence:g}%"
     down = ["↓: lower is better, so that a negative value is what it should be."]
@@ -28,7 +36,7 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
     ]
 
 
-def reading_details(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """How intervals and tests are made, and what the further columns are."""
     if any(kind.level == "reply" for kind in settings.kinds):
         contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
@@ -51,7 +59,7 @@ def reading_details(settings: Settings, cells: Sequence[Correlation]) -> Iterato
         yield "p of a cosine: that of Pearson's, as a cosine of positive numbers is never near 0."
 
 
-def _groups(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+def _groups(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Of how many groups a mean is, where some have no coefficient."""
     for kind in settings.kinds:
         found = [one for one in cells if one.kind == kind and one.coefficient == settings.main and one.groups]
@@ -61,7 +69,7 @@ def _groups(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
             yield f"{kind.head}: {some} of {whole} have a coefficient; the value is the mean of these."
 
 
-def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[str]:
+def _few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) -> Iterator[str]:
     of_systems = [one.n for one in cells if one.level == "system"]
     most = max(of_systems, default=0)
     if of_systems and most < FEW_SYSTEMS:
@@ -72,7 +80,7 @@ def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[s
         )
 
 
-def _ceilings(kind: Kind, aspects: Sequence[Aspect]) -> Iterator[str]:
+def _ceilings(kind: Kind, aspects: Sequence[RatedAspect]) -> Iterator[str]:
     if any(not math.isnan(one.ceiling_at(kind)) for one in aspects):
         yield "ceiling: the correlation that a metric without any error would have, given the raters' noise."
     for one in aspects:
@@ -80,7 +88,7 @@ def _ceilings(kind: Kind, aspects: Sequence[Aspect]) -> Iterator[str]:
             yield f"The ceiling of {printable(one.name)} is unknown: {printable(one.why)}."
 
 
-def _unrated(aspects: Sequence[Aspect]) -> Iterator[str]:
+def _unrated(aspects: Sequence[RatedAspect]) -> Iterator[str]:
     for one in aspects:
         if one.rated < one.replies:
             lacking = f"{one.replies - one.rated} of {one.replies} replies"
@@ -94,14 +102,14 @@ def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
         yield f"A value for a system and none for a reply: {_listed(alone)}."
 
 
-def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+def _without_value(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Metrics that are undefined for as many replies, together."""
     found = group((one.undefined, printable(one.metric)) for one in cells if one.undefined)
     for count, metrics in found.items():
         yield f"{count} of {settings.replies} replies have no value of {_listed(metrics)}."
 
 
-def _reasons(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+def _reasons(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Why coefficients, and the intervals that are shown, are undefined; those for one reason together."""
     shown = settings.kinds[0], settings.main
     told = [

@@ -7,7 +7,13 @@ from typing import Any
 
 from dialoscope.analysis.coefficients import short
 from dialoscope.analysis.correlation.correlation_notes import notes, reading_details
-from dialoscope.analysis.correlation.estimates import MAIN, Aspect, Correlation, Settings, written
+from dialoscope.analysis.correlation.estimates import (
+    MAIN,
+    Correlation,
+    CorrelationSettings,
+    RatedAspect,
+    written,
+)
 from dialoscope.analysis.correlation.metric_pairs import Contests, contests
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.core.errors import DialoscopeError
@@ -20,8 +26,8 @@ class Correlations(Report):
     """A coefficient for each metric, aspect, level and group."""
 
     cells: tuple[Correlation, ...]
-    aspects: tuple[Aspect, ...]
-    settings: Settings
+    aspects: tuple[RatedAspect, ...]
+    settings: CorrelationSettings
     about: tuple[str, ...]
     """What a reader must know of the ratings and scores."""
     panel: Panel
@@ -66,7 +72,7 @@ class Correlations(Report):
         found = [one for one in self.cells if (one.aspect, one.kind, one.coefficient) == (aspect, kind, main)]
         return sorted(found, key=lambda one: (math.isnan(one.value), -one.agreement, one.metric))
 
-    def grid(self, aspect: Aspect) -> Grid:
+    def grid(self, aspect: RatedAspect) -> Grid:
         """The first kind in full, and of the others the main coefficient."""
         kinds, main = self.settings.kinds, self.settings.main
         rest = [name for name in self.settings.coefficients if name != main]
@@ -104,7 +110,7 @@ class Correlations(Report):
             f"<Correlations: {metrics} metrics, {len(self.aspects)} aspects, {len(self.cells)} coefficients>"
         )
 
-    def _title(self, aspect: Aspect) -> str:
+    def _title(self, aspect: RatedAspect) -> str:
         kind = self.settings.kinds[0]
         ceiling = aspect.ceiling_at(kind)
         told = "" if math.isnan(ceiling) else f"; ceiling {short(ceiling, 3)}"

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measure, middle
-from dialoscope.analysis.correlation.group_sums import PAIRED, Groups
+from dialoscope.analysis.correlation.group_sums import PAIRED, RowGroups
 from dialoscope.analysis.correlation.panel import Panel, Systems
 from dialoscope.analysis.correlation.permutation import reordered
 from dialoscope.analysis.correlation.row_orders import orders_in_halves, suits
@@ -25,7 +25,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.runs.resampling import Draws, halves_interval, halves_p
 
 
-class Chance(NamedTuple):
+class RandomDraws(NamedTuple):
     """How many random halves and permutations there are, and from which seed."""
 
     draws: int
@@ -38,7 +38,7 @@ class Chance(NamedTuple):
         return Draws(self.draws, self.seed)
 
 
-class Values(NamedTuple):
+class CoefficientValues(NamedTuple):
     """A coefficient of each metric with each aspect: (metrics, aspects)."""
 
     value: Floats
@@ -59,7 +59,7 @@ class Inference(NamedTuple):
     """Why there is no interval; nothing where there is one."""
 
 
-class Counts(NamedTuple):
+class PointCounts(NamedTuple):
     """How much is behind the coefficients: (metrics, aspects)."""
 
     n: Ints
@@ -68,7 +68,7 @@ class Counts(NamedTuple):
     """That these replies answer, or the replies of these systems."""
 
 
-class Level(Protocol):
+class CorrelationLevel(Protocol):
     """Replies or systems, all together or in groups."""
 
     @property
@@ -77,7 +77,7 @@ class Level(Protocol):
         ...
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> PointCounts:
         """From how much."""
         ...
 
@@ -86,7 +86,7 @@ class Level(Protocol):
         """How many groups there are, if any."""
         ...
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """A coefficient by its name."""
         ...
 
@@ -100,7 +100,7 @@ class _OfReplies:
     """What is the same for replies, all together or in groups."""
 
     panel: Panel
-    chance: Chance
+    chance: RandomDraws
     min_points: int
 
     @property
@@ -109,14 +109,14 @@ class _OfReplies:
         return self.panel.columns
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> PointCounts:
         """Of replies, those in groups without a coefficient as well."""
         known = ~np.isnan(self.panel.x)[:, :, None] & ~np.isnan(self.panel.y)[:, None, :]
         contexts = [
             [len(np.unique(self.panel.item[pair])) for pair in metric.T]
             for metric in known.transpose(1, 0, 2)
         ]
-        return Counts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
+        return PointCounts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
 
     def inference(self, name: str, value: Floats, confidence: float) -> Inference:
         """From random halves of the contexts; the interval excludes no association where p is small."""
@@ -140,7 +140,7 @@ class _OfReplies:
         """The coefficient in each random half of the contexts, (halves, metrics, aspects)."""
         raise NotImplementedError
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """A coefficient by its name."""
         raise NotImplementedError
 
@@ -167,7 +167,7 @@ class AllReplies(_OfReplies):
         """There are no groups."""
         return
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """Pair by pair of columns."""
         return _measured(name, self.panel.x, self.panel.y, self.min_points, ("reply", "replies"))
 
@@ -188,14 +188,16 @@ class InGroups(_OfReplies):
         """Systems, or contexts."""
         return self._groups.count
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """The mean over the groups that have one."""
         found = self._in_each(name)
         groups = (~np.isnan(found)).sum(axis=0)
         means = np.where(groups > 0, np.nansum(found, axis=0) / np.maximum(groups, 1), np.nan)
         kind = "system" if self.by_system else "context"
         why = f"in no {kind} do {self.min_points} or more replies have values that differ"
-        return Values(means, [[why if none else "" for none in row] for row in groups == 0], groups)
+        return CoefficientValues(
+            means, [[why if none else "" for none in row] for row in groups == 0], groups
+        )
 
     def in_halves(self, name: str, value: Floats) -> Floats:
         """The mean over all systems, or over the contexts of the half."""
@@ -204,9 +206,9 @@ class InGroups(_OfReplies):
         return self._contexts_in_halves(name)
 
     @property
-    def _groups(self) -> Groups:
+    def _groups(self) -> RowGroups:
         of = self.panel.system if self.by_system else self.panel.item
-        return Groups(of, int(of.max(initial=-1)) + 1, self.min_points)
+        return RowGroups(of, int(of.max(initial=-1)) + 1, self.min_points)
 
     def _in_each(self, name: str) -> Floats:
         """(groups, metrics, aspects)."""
@@ -245,7 +247,7 @@ class OverSystems:
     """What a metric says of each system with the mean rating of its replies."""
 
     systems: Systems
-    chance: Chance
+    chance: RandomDraws
     min_points: int
 
     @property
@@ -254,18 +256,18 @@ class OverSystems:
         return self.systems.panel.of_systems
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> PointCounts:
         """Of systems, and of the contexts behind them."""
         known = ~np.isnan(self.systems.x)[:, :, None] & ~np.isnan(self.systems.y)[:, None, :]
         contexts = len(np.unique(self.systems.panel.item))
-        return Counts(known.sum(axis=0), np.full(known.shape[1:], contexts))
+        return PointCounts(known.sum(axis=0), np.full(known.shape[1:], contexts))
 
     @property
     def of(self) -> None:
         """There are no groups."""
         return
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """Pair by pair of columns."""
         return _measured(name, self.systems.x, self.systems.y, self.min_points, ("system", "systems"))
 
@@ -282,7 +284,7 @@ class OverSystems:
         def orders(rows: Ints) -> Iterator[Ints]:
             return reordered(len(rows), chance.permutations, chance.seed)
 
-        groups = Groups(np.zeros(len(self.systems.x), np.int64), 1, self.min_points)
+        groups = RowGroups(np.zeros(len(self.systems.x), np.int64), 1, self.min_points)
         (p,) = permuted(GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders)
         return p
 
@@ -313,12 +315,12 @@ def systems_interval(name: str, value: Floats, systems: Ints, confidence: float)
     return np.tanh(z - half), np.tanh(z + half)
 
 
-def _measured(name: str, x: Floats, y: Floats, min_points: int, what: tuple[str, str]) -> Values:
+def _measured(name: str, x: Floats, y: Floats, min_points: int, what: tuple[str, str]) -> CoefficientValues:
     """One by one, with reasons."""
     words = Wording("the metric is", "the ratings are", "metric and ratings are")
     found = [[measure(name, ours, theirs, min_points, words) for theirs in y.T] for ours in x.T]
     values = np.array([[one.value for one in row] for row in found]).reshape(x.shape[1], y.shape[1])
-    return Values(values, [[_why(one, min_points, what) for one in row] for row in found])
+    return CoefficientValues(values, [[_why(one, min_points, what) for one in row] for row in found])
 
 
 def _why(one: Coefficient, min_points: int, what: tuple[str, str]) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 
 from dialoscope.analysis.coefficients import FEWEST, NAMES, middle, short
 from dialoscope.analysis.correlation.estimates import sign, written
-from dialoscope.analysis.correlation.group_sums import Groups, grouped
-from dialoscope.analysis.correlation.levels import Chance
+from dialoscope.analysis.correlation.group_sums import RowGroups, grouped
+from dialoscope.analysis.correlation.levels import RandomDraws
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.halves import Clusters, excess, in_halves, no_interval
 from dialoscope.analysis.significance import holm, steiger, williams
@@ -125,7 +125,7 @@ def _row(one: Contest) -> list[GridCell]:
     ]
 
 
-class Pair(NamedTuple):
+class MetricPair(NamedTuple):
     """The places of two metrics."""
 
     first: int
@@ -133,7 +133,12 @@ class Pair(NamedTuple):
 
 
 def contests(
-    panel: Panel, chance: Chance, confidence: float, coefficient: str, first: str | None, second: str | None
+    panel: Panel,
+    chance: RandomDraws,
+    confidence: float,
+    coefficient: str,
+    first: str | None,
+    second: str | None,
 ) -> Contests:
     """Two metrics against each other, or every pair where none is named."""
     if coefficient not in NAMES:
@@ -141,9 +146,9 @@ def contests(
     if (first is None) != (second is None):
         raise DialoscopeError("Name two metrics to compare, or none for every pair.")
     if first is None or second is None:
-        pairs = [Pair(*both) for both in combinations(range(len(panel.columns)), 2)]
+        pairs = [MetricPair(*both) for both in combinations(range(len(panel.columns)), 2)]
     else:
-        pairs = [Pair(panel.place(first), panel.place(second))]
+        pairs = [MetricPair(panel.place(first), panel.place(second))]
     if not pairs or pairs[0].first == pairs[0].second:
         raise DialoscopeError("It takes two metrics with a value for a reply to say which is the better one.")
     bout = _Bout(panel, chance, confidence, coefficient)
@@ -156,13 +161,13 @@ class _Bout:
     """How contests are held."""
 
     panel: Panel
-    chance: Chance
+    chance: RandomDraws
     confidence: float
     coefficient: str
 
-    def over(self, aspect: int, pairs: Sequence[Pair]) -> list[Contest]:
+    def over(self, aspect: int, pairs: Sequence[MetricPair]) -> list[Contest]:
         """All pairs over one aspect."""
-        found: dict[Pair, Contest] = {}
+        found: dict[MetricPair, Contest] = {}
         for some, rows in self._with_the_same_gaps(aspect, pairs):
             ring = self._ring(sorted({place for pair in some for place in pair}), aspect, rows)
             found |= {pair: self._contest(pair, aspect, ring) for pair in some}
@@ -170,10 +175,12 @@ class _Bout:
         corrected = holm(np.array([one.p for one in held])).tolist()
         return [_judged(one, p, sure=p < 1 - self.confidence) for one, p in zip(held, corrected, strict=True)]
 
-    def _with_the_same_gaps(self, aspect: int, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], Ints]]:
+    def _with_the_same_gaps(
+        self, aspect: int, pairs: Sequence[MetricPair]
+    ) -> Iterator[tuple[list[MetricPair], Ints]]:
         """Pairs with the rows that both metrics and the aspect have a value in."""
         x, y = self.panel.x, self.panel.y[:, aspect]
-        kinds: dict[bytes, list[Pair]] = {}
+        kinds: dict[bytes, list[MetricPair]] = {}
         for pair in pairs:
             gaps = np.isnan(x[:, pair]).any(axis=1) | np.isnan(y)
             kinds.setdefault(gaps.tobytes(), []).append(pair)
@@ -183,7 +190,7 @@ class _Bout:
     def _ring(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Ring":
         """These metrics over an aspect on these replies."""
         x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
-        everything = Groups(np.zeros(len(rows), np.int64), 1)
+        everything = RowGroups(np.zeros(len(rows), np.int64), 1)
         values = grouped(self.coefficient, x, y, everything)[0, :, 0]
         none = middle(self.coefficient)
         better = [self.panel.columns[one].higher_is_better for one in places]
@@ -198,7 +205,7 @@ class _Bout:
             halves = values + (found - values) * excess(clusters.count)
         return _Ring(list(places), rows, values, (values - none) * signs, between, (halves - none) * signs)
 
-    def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
+    def _contest(self, pair: MetricPair, aspect: int, ring: "_Ring") -> Contest:
         panel, rows = self.panel, ring.rows
         one, other = (ring.places.index(place) for place in pair)
         first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))

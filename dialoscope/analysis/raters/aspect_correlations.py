@@ -15,7 +15,7 @@ COEFFICIENTS = ("pearson", "spearman")
 _WORDS = Wording("the first aspect is", "the second aspect is", "both aspects are")
 
 
-class Pair(NamedTuple):
+class AspectPair(NamedTuple):
     """Two aspects on the replies that were rated for both."""
 
     first: str
@@ -32,7 +32,7 @@ class Resampling(NamedTuple):
     confidence: float
 
 
-def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
+def pairs(means: dict[str, Floats], how: Resampling) -> tuple[AspectPair, ...]:
     """Each aspect with each other one, from the replies' mean ratings by aspect."""
     if len(means) < 2:
         return ()
@@ -51,7 +51,7 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
             Estimate.of(values[name][i][j], ends[name][:, i, j], contexts, how.confidence)
             for name in COEFFICIENTS
         )
-        of_pairs.append(Pair(first, second, *estimates))
+        of_pairs.append(AspectPair(first, second, *estimates))
     return tuple(of_pairs)
 
 

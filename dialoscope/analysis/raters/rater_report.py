@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dialoscope.analysis.coefficients import Coefficient
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.raters.aspect_correlations import Pair
+from dialoscope.analysis.raters.aspect_correlations import AspectPair
 from dialoscope.analysis.raters.outliers import Outlier
 from dialoscope.analysis.raters.reliability import Alone
 from dialoscope.core.errors import DialoscopeError
@@ -31,7 +31,7 @@ class Without(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspect:
+class AspectReliability:
     """How far raters agree on one aspect."""
 
     aspect: str
@@ -66,19 +66,19 @@ class Aspect:
         """Why a rater stands out, if so."""
         return next((one.why for one in self.outliers if one.rater == rater), "")
 
-    def rows(self) -> Iterator["Row"]:
+    def rows(self) -> Iterator["RaterStatistic"]:
         """Every number that is known, those of each rater after those of all."""
-        yield from (Row(self.aspect, name, value) for name, value in self.counts.items())
+        yield from (RaterStatistic(self.aspect, name, value) for name, value in self.counts.items())
         for name, one in self.numbers.items():
-            yield Row(self.aspect, name, *one)
+            yield RaterStatistic(self.aspect, name, *one)
         for rater in self.each:
             odd = self.odd(rater.rater)
             n, once = rater.ratings, "there is one rating" if rater.ratings < 2 else ""
-            yield Row(self.aspect, "mean", rater.mean, n=n, rater=rater.rater)
-            yield Row(self.aspect, "variance", rater.variance, n=n, why=once, rater=rater.rater)
+            yield RaterStatistic(self.aspect, "mean", rater.mean, n=n, rater=rater.rater)
+            yield RaterStatistic(self.aspect, "variance", rater.variance, n=n, why=once, rater=rater.rater)
             for name in ("pearson", "spearman"):
                 value, n, why = getattr(rater, name)
-                yield Row(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
+                yield RaterStatistic(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
 
     def notes(self) -> Iterator[str]:
         """What must be known of this aspect."""
@@ -110,15 +110,15 @@ class Aspect:
 class Raters(Report):
     """How far the raters agree, aspect by aspect, and how the aspects go together."""
 
-    aspects: tuple[Aspect, ...]
-    pairs: tuple[Pair, ...]
+    aspects: tuple[AspectReliability, ...]
+    pairs: tuple[AspectPair, ...]
     about: tuple[str, ...]
     """What must be known of the ratings."""
     confidence: float
     draws: Draws
     """Of contexts, for the intervals of pairs."""
 
-    def __getitem__(self, aspect: str) -> Aspect:
+    def __getitem__(self, aspect: str) -> AspectReliability:
         for one in self.aspects:
             if one.aspect == aspect:
                 return one
@@ -131,15 +131,15 @@ class Raters(Report):
 
     def columns(self) -> tuple[str, ...]:
         """The names in a record."""
-        return Row._fields
+        return RaterStatistic._fields
 
     def rows(self) -> list[dict[str, object]]:
         """One record for each number: of an aspect, of one of its raters, or of two aspects."""
         found = [row for one in self.aspects for row in one.rows()]
         for pair in self.pairs:
             found += [
-                Row(pair.first, "pearson", *pair.pearson, other=pair.second),
-                Row(pair.first, "spearman", *pair.spearman, other=pair.second),
+                RaterStatistic(pair.first, "pearson", *pair.pearson, other=pair.second),
+                RaterStatistic(pair.first, "spearman", *pair.spearman, other=pair.second),
             ]
         return [row._asdict() for row in found]
 
@@ -208,7 +208,7 @@ class Raters(Report):
             )
 
 
-class Row(NamedTuple):
+class RaterStatistic(NamedTuple):
     """One number, for programs."""
 
     aspect: str
@@ -228,7 +228,7 @@ def _quantity(estimate: Estimate) -> Quantity:
     return Quantity(estimate.value, estimate.low, estimate.high)
 
 
-def _numbers(aspects: Sequence[Aspect]) -> Grid:
+def _numbers(aspects: Sequence[AspectReliability]) -> Grid:
     """Aspects across, numbers down."""
     counts = [[name, *(str(aspect.counts[name]) for aspect in aspects)] for name in aspects[0].counts]
     numbers: list[list[GridCell]] = [
@@ -237,13 +237,13 @@ def _numbers(aspects: Sequence[Aspect]) -> Grid:
     return Grid(["", *(aspect.aspect for aspect in aspects)], [*counts, *numbers])
 
 
-def _rater(aspect: Aspect, rater: Alone) -> list[str]:
+def _rater(aspect: AspectReliability, rater: Alone) -> list[str]:
     numbers = (rater.mean, rater.variance, rater.pearson.value, rater.spearman.value)
     outlier = "yes" if aspect.odd(rater.rater) else ""
     return [aspect.aspect, rater.rater, str(rater.ratings), *map(number, numbers), outlier]
 
 
-def _pair(pair: Pair) -> list[GridCell]:
+def _pair(pair: AspectPair) -> list[GridCell]:
     return [pair.first, pair.second, str(pair.pearson.n), _quantity(pair.pearson), _quantity(pair.spearman)]
 
 

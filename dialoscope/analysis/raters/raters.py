@@ -11,7 +11,7 @@ from dialoscope.analysis.halves import Clusters
 from dialoscope.analysis.raters.aspect_correlations import Resampling, pairs
 from dialoscope.analysis.raters.intraclass import Noise, OneWay, ceiling, one_way, two_way
 from dialoscope.analysis.raters.outliers import Outlier, outliers
-from dialoscope.analysis.raters.rater_report import Aspect, Raters, Without
+from dialoscope.analysis.raters.rater_report import AspectReliability, Raters, Without
 from dialoscope.analysis.raters.reliability import LEVELS, Alone, alpha, leave_one_out, variance
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
@@ -101,7 +101,7 @@ def _check_sizes(name: str, values: Floats) -> None:
         )
 
 
-def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspect:
+def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> AspectReliability:
     given = said.of_aspect(name)
     _check_sizes(name, given.value)
     each = leave_one_out(given)
@@ -109,7 +109,7 @@ def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspec
     per_reply = per_reply[per_reply > 0]
     are_places = _are_places(given, per_reply)
     odd = () if are_places else outliers(each)
-    return Aspect(
+    return AspectReliability(
         name,
         replies=len(per_reply),
         ratings=len(given.value),

@@ -13,7 +13,7 @@ import numpy as np
 from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import bracketed
 from dialoscope.analysis.trust import trust_report
-from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Corpus, Family, Figure
+from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family, Figure, RatedCorpus
 from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes
@@ -32,7 +32,7 @@ FITTED = "its weights were fitted to some of these very ratings"
 class Trust(Report):
     """Figures for each metric, corpus and rated aspect, and what they come to."""
 
-    corpora: tuple[Corpus, ...]
+    corpora: tuple[RatedCorpus, ...]
     families: tuple[Family, ...]
     made: Mapping[str, Any]
     """When, with which version, with how many draws."""
@@ -134,7 +134,7 @@ def read(path: Path) -> Trust:
     content = json.loads(path.read_text(encoding="utf-8"))
     if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         raise DialoscopeError(f"{path} is no table of trust that this version of dialoscope can read.")
-    corpora = tuple(Corpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
+    corpora = tuple(RatedCorpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
     families = tuple(
         Family(
             one["metric"],

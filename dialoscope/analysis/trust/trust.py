@@ -12,7 +12,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, levelled, measure
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters, in_halves, narrowed
-from dialoscope.analysis.trust.evidence import Corpus, Family, Figure
+from dialoscope.analysis.trust.evidence import Family, Figure, RatedCorpus
 from dialoscope.analysis.trust.known import FITTED, Trust, shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
@@ -74,7 +74,7 @@ def _judged(results: Sequence[Result], names: Sequence[str], seed: int | None) -
     return judged if seed is None else [replace(one, seed=seed) for one in judged]
 
 
-class Scored(NamedTuple):
+class ScoredColumn(NamedTuple):
     """A metric and its value for each reply of a corpus."""
 
     metric: str
@@ -90,7 +90,7 @@ class Judged:
     """A corpus: what metrics and what people say of its replies."""
 
     name: str
-    columns: tuple[Scored, ...]
+    columns: tuple[ScoredColumn, ...]
     ratings: Mapping[str, Floats]
     """The mean rating of each reply, by aspect."""
     items: Ints
@@ -117,7 +117,7 @@ class Judged:
             )
         rows = result.replies.rows_by_name()
         columns = tuple(
-            Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
+            ScoredColumn(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
             for signature, one in reversed(families.items())
         )
         means = {aspect: levelled(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects}
@@ -127,7 +127,7 @@ class Judged:
 
 def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
     """The figures of all metrics on all corpora."""
-    kinds: dict[str, Scored] = {}
+    kinds: dict[str, ScoredColumn] = {}
     found: dict[str, list[Figure]] = {}
     for one in corpora:
         for scored, figure in _figures(one, confidence, draws):
@@ -141,12 +141,12 @@ def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: i
     return Trust(tuple(map(_described, corpora)), families, {"confidence": confidence, "draws": draws})
 
 
-def _described(one: Judged) -> Corpus:
+def _described(one: Judged) -> RatedCorpus:
     contexts = len(np.unique(one.items))
-    return Corpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed)
+    return RatedCorpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed)
 
 
-def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, Figure]]:
+def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:
     x = np.stack([scored.values for scored in one.columns], axis=1)
     y = np.stack(list(one.ratings.values()), axis=1)
     clusters = Clusters.of(one.items, one.seed)

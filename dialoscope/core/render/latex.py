@@ -3,7 +3,7 @@ r"""Sections for a paper: tables in the style of booktabs (\usepackage{booktabs}
 import re
 from collections.abc import Iterable, Sequence
 
-from dialoscope.core.render.sections import Code, Grid, GridCell, Paragraph, Quantity, Section
+from dialoscope.core.render.sections import CodeCell, Grid, GridCell, Paragraph, Quantity, Section
 from dialoscope.core.safe_text import printable
 
 _CHARACTERS = {
@@ -74,4 +74,4 @@ def _cell(cell: GridCell) -> str:
         text = re.sub(r"-(?=[\d.])", "$-$", escape_latex(str(cell)))
         return f"\\textbf{{{text}}}" if cell.best else text
     text = escape_latex(str(cell))
-    return f"\\texttt{{{text}}}" if isinstance(cell, Code) else text
+    return f"\\texttt{{{text}}}" if isinstance(cell, CodeCell) else text

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from dialoscope.core.render.sections import Code, Grid, GridCell, Link, Paragraph, Quantity, Section
+from dialoscope.core.render.sections import CodeCell, Grid, GridCell, LinkCell, Paragraph, Quantity, Section
 from dialoscope.core.safe_text import cell_in_markdown, listed_in_markdown, plain_in_markdown
 
 
@@ -42,8 +42,8 @@ def markdown_table(grid: Grid) -> str:
 
 def _cell(cell: GridCell) -> str:
     text = cell_in_markdown(str(cell))
-    if isinstance(cell, Code):
+    if isinstance(cell, CodeCell):
         return f"`{text}`"
-    if isinstance(cell, Link):
+    if isinstance(cell, LinkCell):
         return f"[{text}]({cell.target})"
     return f"**{text}**" if isinstance(cell, Quantity) and cell.best else text

@@ -46,14 +46,14 @@ class Quantity:
         return f"{text} p{p}" if p.startswith("<") else f"{text} p={p}"
 
 
-class Code(str):
+class CodeCell(str):
     """A text that is typed as it is."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
-class Link:
+class LinkCell:
     """A text that leads to a page where the form has links."""
 
     text: str
@@ -63,7 +63,7 @@ class Link:
         return self.text
 
 
-GridCell = str | Quantity | Link
+GridCell = str | Quantity | LinkCell
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dialoscope.core.errors import MetricError
 from dialoscope.core.render.document import Report
-from dialoscope.core.render.sections import Grid, Link, Section
+from dialoscope.core.render.sections import Grid, LinkCell, Section
 from dialoscope.metrics import metric_class, metric_names, plugin_named
 from dialoscope.metrics.shared.base import Metric
 
@@ -45,7 +45,7 @@ class Catalogue(Report):
         """A table whose names lead to the metrics' cards."""
         rows = [
             [
-                Link(entry.name, f"{entry.name}.md"),
+                LinkCell(entry.name, f"{entry.name}.md"),
                 *(entry.what, entry.direction, entry.bounds, entry.needs, entry.variants),
                 entry.trust.get("told", "–"),
             ]

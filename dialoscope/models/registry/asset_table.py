@@ -6,7 +6,7 @@ from typing import NamedTuple
 from dialoscope.core.render import serialization
 from dialoscope.core.render.markdown import render_markdown
 from dialoscope.core.render.plain_text import render_text
-from dialoscope.core.render.sections import Code, Grid, Notes
+from dialoscope.core.render.sections import CodeCell, Grid, Notes
 from dialoscope.models.registry.asset import Asset, megabytes
 from dialoscope.models.registry.entries import ASSETS
 from dialoscope.models.registry.lookup import Status, status, verify, what_to_do
@@ -29,7 +29,7 @@ def as_markdown() -> str:
     head = ["name", "kind", "what it is", "licence", "terms", "to download", "on disk", "suite", "where from"]
     rows = [
         [
-            Code(asset.name),
+            CodeCell(asset.name),
             *(asset.kind, asset.about, asset.licence, asset.terms),
             *(megabytes(asset.download_size), megabytes(asset.size)),
             *(", ".join(asset.suites), _carriers(asset)),
@@ -39,20 +39,20 @@ def as_markdown() -> str:
     return render_markdown([Grid(head, rows)])
 
 
-class Verdict(NamedTuple):
+class Verification(NamedTuple):
     """What a look at every byte found, as lines to show."""
 
     sound: list[str]
     damaged: list[str]
 
 
-def verdict(names: Iterable[str] = ()) -> Verdict:
+def verdict(names: Iterable[str] = ()) -> Verification:
     """Verify assets, those that are here if none is named."""
     wanted = list(names)
     found = [one for one in verify(wanted or ASSETS) if wanted or one.folder]
     sound = [f"{one.asset.name} is whole ({one.folder})." for one in _whole(found)]
     damaged = [_complaint(one) for one in found if one not in _whole(found)]
-    return Verdict(sound or ([] if damaged else ["No asset is here."]), damaged)
+    return Verification(sound or ([] if damaged else ["No asset is here."]), damaged)
 
 
 def _row(found: Status) -> tuple[str, ...]:

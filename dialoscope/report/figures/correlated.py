@@ -8,9 +8,9 @@ from dialoscope.analysis.coefficients import bracketed
 from dialoscope.analysis.correlation.correlation_report import Correlations
 from dialoscope.analysis.correlation.estimates import Correlation, Kind, written
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.report.figures.forest import Row, intervals
+from dialoscope.report.figures.forest import ForestRow, intervals
 from dialoscope.report.figures.matrix import heatmap
-from dialoscope.report.figures.scattered import Panel, scatter
+from dialoscope.report.figures.scattered import ScatterPanel, scatter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ def _scatter(found: Correlations) -> "Figure":
         )
     return scatter(
         [
-            Panel(one.metric, one.aspect, panel.x[:, places[one.metric]], panel.y[:, at], _told(one))
+            ScatterPanel(one.metric, one.aspect, panel.x[:, places[one.metric]], panel.y[:, at], _told(one))
             for one, at in chosen
         ]
     )
@@ -57,7 +57,7 @@ def _scatter(found: Correlations) -> "Figure":
 def _intervals(found: Correlations) -> "Figure":
     several = len(found.aspects) > 1
     rows = [
-        Row(one.metric, one.value, one.low, one.high, one.aspect if several else "", one.ceiling)
+        ForestRow(one.metric, one.value, one.low, one.high, one.aspect if several else "", one.ceiling)
         for aspect in found.aspects
         for one in found.ranked(aspect.name)
     ]

@@ -14,7 +14,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.trust.evidence import Family
 from dialoscope.analysis.trust.known import SHIPPED, read, shipped
 from dialoscope.analysis.trust.pooling import pooled_coefficients
-from dialoscope.analysis.trust.trust import FITTED, Judged, Scored, measured, trust
+from dialoscope.analysis.trust.trust import FITTED, Judged, ScoredColumn, measured, trust
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.runs.rating_columns import RatingsBuilder
@@ -50,7 +50,7 @@ def made(values, ratings, items=None, **more):
     items = np.arange(len(values)) if items is None else items
     return Judged(
         more.get("name", "c"),
-        (Scored("m", "m|v:1", more.get("better", True), np.array(values, float), more.get("how", "")),),
+        (ScoredColumn("m", "m|v:1", more.get("better", True), np.array(values, float), more.get("how", "")),),
         {more.get("aspect", "overall"): np.array(ratings, float)},
         items,
         more.get("data", "sha256:0"),
@@ -143,10 +143,10 @@ def test_the_most_trustworthy_come_first_whatever_their_direction():
     one = made(good, good)
     near = good + np.tile([0, 2, 1], 10)
     columns = (
-        Scored("wrong", "w|v:1", True, -near),
-        Scored("none", "n|v:1", True, np.full(30, NAN)),
-        Scored("noise", "r|v:1", True, good + rng.normal(0, 20, 30)),
-        Scored("less", "l|v:1", False, -near),
+        ScoredColumn("wrong", "w|v:1", True, -near),
+        ScoredColumn("none", "n|v:1", True, np.full(30, NAN)),
+        ScoredColumn("noise", "r|v:1", True, good + rng.normal(0, 20, 30)),
+        ScoredColumn("less", "l|v:1", False, -near),
     )
     found = measured([dataclasses.replace(one, columns=columns)], draws=100)
     assert [family.metric for family in found.ranked()] == ["less", "noise", "wrong", "none"]
@@ -185,7 +185,7 @@ def test_undefined_is_told_and_counts_nowhere():
 
 
 def test_what_many_metrics_lack_is_told_in_few_words():
-    columns = tuple(Scored(f"m{place}", f"m{place}|v:1", True, np.full(9, NAN)) for place in range(9))
+    columns = tuple(ScoredColumn(f"m{place}", f"m{place}|v:1", True, np.full(9, NAN)) for place in range(9))
     found = measured([dataclasses.replace(made(np.ones(9), np.arange(9.0)), columns=columns)], draws=100)
     assert "No ρ of m0, m1, m2, m3, m4, m5 and 3 more on 1: no rated reply has a value." in found.text(
         notes=True

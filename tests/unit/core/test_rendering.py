@@ -9,7 +9,7 @@ from dialoscope.core.render.document import MORE, Report, describe_amounts
 from dialoscope.core.render.latex import escape_latex, render_latex
 from dialoscope.core.render.markdown import render_markdown
 from dialoscope.core.render.plain_text import columns_of, render_text
-from dialoscope.core.render.sections import Code, Grid, Link, Notes, Paragraph, Quantity
+from dialoscope.core.render.sections import CodeCell, Grid, LinkCell, Notes, Paragraph, Quantity
 
 HOSTILE = r"50%_of {x} & $1 #2 ~^\ <b> | --csv 'a' ``b`` " + "\x1b[2J\n[0]"
 
@@ -74,7 +74,11 @@ def test_pictures_are_for_text_alone():
 def test_a_table_for_a_paper():
     grid = Grid(
         ["", "a_b"],
-        [["bleu-4 ↓", Quantity(-0.5, -0.7, 0.25, best=True)], ["[x]", Quantity(math.nan)], ["c", Code("d")]],
+        [
+            ["bleu-4 ↓", Quantity(-0.5, -0.7, 0.25, best=True)],
+            ["[x]", Quantity(math.nan)],
+            ["c", CodeCell("d")],
+        ],
         title="coherence: ceiling .9",
     )
     assert render_latex([grid, Notes(["5 % are missing."])]).splitlines() == [
@@ -106,7 +110,7 @@ def test_nothing_in_a_name_is_a_command_of_latex():
 
 
 def test_links_and_code_are_text_where_there_are_none():
-    grid = Grid(["a", "b"], [[Link("x|y", "x.md"), Code("z")]])
+    grid = Grid(["a", "b"], [[LinkCell("x|y", "x.md"), CodeCell("z")]])
     assert render_markdown([grid]).splitlines()[-1] == r"| [x\|y](x.md) | `z` |"
     assert render_text([grid]).splitlines()[-1] == "x|y  z"
 
