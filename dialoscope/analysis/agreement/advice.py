@@ -195,7 +195,7 @@ def _redundant(of: Evidence) -> Iterator[Advice]:
     for i in of.preferred():
         if of.alike[i] >= ALL_ALIKE:
             continue  # no wonder that it is like others that are nearly always the same
-        near = [one for one in kept if of.matrix.r[i, one] >= SAME]
+        near = [column for column in kept if of.matrix.r[i, column] >= SAME]
         if near:
             nearest = max(near, key=lambda one: float(of.matrix.r[i, one]))
             kept[nearest][i] = of.matrix.estimate(i, nearest)

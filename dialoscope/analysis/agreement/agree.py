@@ -215,9 +215,9 @@ def _evidence(
 ) -> Evidence:
     rated = bool(settings.aspect)
     signs = np.append(plain.signs, 1.0) if rated else plain.signs
-    trust = [one.people if rated else one.elsewhere for one in metrics]
+    trust = [metric.people if rated else metric.elsewhere for metric in metrics]
     basis = f"{IN_WORDS[settings.coefficient]} with {settings.aspect}" if rated else ELSEWHERE
-    judging = tuple(one.higher_is_better is not None or not one.signature for one in metrics)
+    judging = tuple(metric.higher_is_better is not None or not metric.signature for metric in metrics)
     if not any(judges and not math.isnan(one.value) for judges, one in zip(judging, trust, strict=True)):
         basis = ""
     return Evidence(
@@ -231,9 +231,9 @@ def _evidence(
         basis=basis,
         rated=rated,
         length=settings.length,
-        lengths=tuple(one.length for one in metrics),
-        without_length=tuple(_within(rest, one.metrics) for one in plain.groups),
-        alike=tuple(one.alike for one in metrics),
+        lengths=tuple(metric.length for metric in metrics),
+        without_length=tuple(_within(rest, group.metrics) for group in plain.groups),
+        alike=tuple(metric.alike for metric in metrics),
         fitted=frozenset(i for i, one in enumerate(metrics) if one.how and rated),
     )
 

@@ -54,7 +54,7 @@ def reading_details(settings: AgreementSettings, rest: View | None) -> Iterator[
 
 def missing(left_out: Sequence[ExcludedMetric]) -> list[str]:
     """What is not among the metrics, by reason."""
-    reasons = group((one.why, one.metric) for one in left_out)
+    reasons = group((excluded.why, excluded.metric) for excluded in left_out)
     return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]
 
 

@@ -108,7 +108,7 @@ def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[Exclude
         return name or ""
     if name == LENGTH:
         return ""  # nobody need have asked for it
-    why = {one.metric: one.why for one in left_out}
+    why = {excluded.metric: excluded.why for excluded in left_out}
     if name in why:
         raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
     known = ", ".join(printable(column.name) for column in kept)
@@ -137,5 +137,5 @@ def _varies(values: Floats) -> bool:
 
 def known_elsewhere(result: Result) -> dict[str, Estimate]:
     """How the run's metrics go with people on other replies, as far as that was measured."""
-    known = {result.label(one): shipped().of(one) for one in result.metrics if one.of_replies}
+    known = {result.label(metric): shipped().of(metric) for metric in result.metrics if metric.of_replies}
     return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}

@@ -41,11 +41,11 @@ class Audit(Report):
 
     def curve(self, metric: str, perturbation: str) -> AuditCurve:
         """What becomes of a metric under a perturbation."""
-        for one in self.curves:
-            names = one.metric, str(self.result.named(one.metric))
-            if metric in names and perturbation == one.perturbation:
-                return one
-        known = dict.fromkeys(name for one in self.curves for name in (one.metric, one.perturbation))
+        for curve in self.curves:
+            names = curve.metric, str(self.result.named(curve.metric))
+            if metric in names and perturbation == curve.perturbation:
+                return curve
+        known = dict.fromkeys(name for curve in self.curves for name in (curve.metric, curve.perturbation))
         raise DialoscopeError(f"The audit has no {metric} under {perturbation}; it has: {', '.join(known)}.")
 
     def sections(self, *, notes: bool = False) -> list[Section]:
@@ -56,20 +56,20 @@ class Audit(Report):
         """One record for each metric, perturbation and ratio, with what is said of the whole curve."""
         return [
             {
-                "metric": one.metric,
-                "perturbation": one.perturbation,
+                "metric": curve.metric,
+                "perturbation": curve.perturbation,
                 **point._asdict(),
-                "higher_is_better": one.higher_is_better,
-                "shape": one.shape,
-                "worse": one.worse,
-                "spearman": one.spearman,
-                "change": one.change,
-                "p": one.p,
-                "verdict": one.verdict,
-                "signature": one.signature,
+                "higher_is_better": curve.higher_is_better,
+                "shape": curve.shape,
+                "worse": curve.worse,
+                "spearman": curve.spearman,
+                "change": curve.change,
+                "p": curve.p,
+                "verdict": curve.verdict,
+                "signature": curve.signature,
             }
-            for one in self.curves
-            for point in one.points
+            for curve in self.curves
+            for point in curve.points
         ]
 
     def grid(self) -> Grid:
@@ -80,7 +80,7 @@ class Audit(Report):
 
     def summary(self) -> list[str]:
         """What each metric sees and what not, a line each."""
-        metrics = dict.fromkeys(one.metric for one in self.curves)
+        metrics = dict.fromkeys(curve.metric for curve in self.curves)
         return [printable(f"{name}: {'; '.join(self._told(name))}") for name in metrics]
 
     def notes(self, *, details: bool = False) -> list[str]:
@@ -108,15 +108,15 @@ class Audit(Report):
         return f"<Audit: {len(self.result.metrics)} metrics, {len(self.curves)} curves>"
 
     def _told(self, metric: str) -> Iterator[str]:
-        curves = [one for one in self.curves if one.metric == metric]
+        curves = [curve for curve in self.curves if curve.metric == metric]
         by_verdict = {
-            verdict: [one.perturbation for one in curves if one.verdict == verdict] for verdict in _TOLD
+            verdict: [curve.perturbation for curve in curves if curve.verdict == verdict] for verdict in _TOLD
         }
         if len(by_verdict["undefined"]) == len(curves):
             yield "undefined"
             return
         yield from (f"{_TOLD[verdict]} {', '.join(names)}" for verdict, names in by_verdict.items() if names)
-        shapes = [f"{one.shape} with {one.perturbation}" for one in curves if one.verdict == "–"]
+        shapes = [f"{curve.shape} with {curve.perturbation}" for curve in curves if curve.verdict == "–"]
         if shapes:
             yield f"neither end is better, so nothing is expected ({', '.join(shapes)})"
 

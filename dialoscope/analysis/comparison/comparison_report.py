@@ -45,14 +45,16 @@ class Comparisons(Report):
     @property
     def passed(self) -> bool:
         """Whether every gate lets the release through."""
-        return all(one.ok for one in self.verdicts)
+        return all(verdict.ok for verdict in self.verdicts)
 
     def contrast(self, metric: str, a: str, b: str) -> Contrast:
         """What a metric says of two systems."""
-        for one in self.contrasts:
-            if (one.metric, one.a, one.b) == (metric, a, b):
-                return one
-        known = dict.fromkeys(f"{one.metric} of {one.a} and {one.b}" for one in self.contrasts)
+        for contrast in self.contrasts:
+            if (contrast.metric, contrast.a, contrast.b) == (metric, a, b):
+                return contrast
+        known = dict.fromkeys(
+            f"{contrast.metric} of {contrast.a} and {contrast.b}" for contrast in self.contrasts
+        )
         raise DialoscopeError(f"There is no {metric} of {a} and {b} here; there is: {', '.join(known)}.")
 
     def sections(self, *, notes: bool = False) -> list[Section]:
@@ -103,7 +105,7 @@ class Comparisons(Report):
 
     def outcome(self) -> list[str]:
         """What became of the gates, in words."""
-        count = {name: sum(one.verdict == name for one in self.verdicts) for name in _OUTCOMES}
+        count = {name: sum(verdict.verdict == name for verdict in self.verdicts) for name in _OUTCOMES}
         told = ", ".join(f"{many} {name}" for name, many in count.items() if many)
         unsure = "stop a release (--strict)" if self.strict else "stop nothing without --strict"
         return [
@@ -136,15 +138,15 @@ class Comparisons(Report):
 
     def _reasons(self) -> list[str]:
         """Why what is not known is not."""
-        found = group((one.why, one.metric) for one in self.contrasts if one.why)
+        found = group((contrast.why, contrast.metric) for contrast in self.contrasts if contrast.why)
         return [printable(f"{', '.join(metrics)}: {why}.") for why, metrics in found.items()]
 
     def _gaps(self) -> list[str]:
         """Contexts in which a metric has no value for one of the two."""
         lacking = group(
-            (one.metric, one.contexts - one.defined)
-            for one in self.contrasts
-            if not one.why and one.defined < one.contexts
+            (contrast.metric, contrast.contexts - contrast.defined)
+            for contrast in self.contrasts
+            if not contrast.why and contrast.defined < contrast.contexts
         )
         return [
             printable(f"{metric} lacks a value of A or B in {_from_to(counts)} contexts.")
@@ -153,7 +155,7 @@ class Comparisons(Report):
 
     @property
     def _pairs(self) -> list[SystemPair]:
-        return list(dict.fromkeys(SystemPair(one.a, one.b) for one in self.contrasts))
+        return list(dict.fromkeys(SystemPair(contrast.a, contrast.b) for contrast in self.contrasts))
 
 
 _OUTCOMES = ("passed", "undecided", "failed", "undefined")

@@ -187,7 +187,7 @@ def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tupl
             raise DialoscopeError(f"There is no {what} '{printable(one)}'. Choose from: {', '.join(known)}.")
     if not given:
         raise DialoscopeError(f"Not one {what} is named. Choose from: {', '.join(known)}.")
-    return tuple(one for one in known if one in given)
+    return tuple(name for name in known if name in given)
 
 
 def _check(permutations: int, min_points: int) -> None:

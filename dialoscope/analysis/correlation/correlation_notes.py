@@ -1,4 +1,4 @@
-"""What a reader must know to read correlations, in words."""
+"""The notes below tables of correlations."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,17 +60,19 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
 
 
 def _groups(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
-    """Of how many groups a mean is, where some have no coefficient."""
+    """The number of groups that a mean is over, where some have no coefficient."""
     for kind in settings.kinds:
-        found = [one for one in cells if one.kind == kind and one.coefficient == settings.main and one.groups]
-        counts = [one.groups for one in found if one.groups is not None]
-        if counts and min(counts) < (whole := found[0].of or 0):
-            some = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{min(counts)}"
-            yield f"{kind.head}: {some} of {whole} have a coefficient; the value is the mean of these."
+        means = [
+            cell for cell in cells if cell.kind == kind and cell.coefficient == settings.main and cell.groups
+        ]
+        counts = [cell.groups for cell in means if cell.groups is not None]
+        if counts and min(counts) < (whole := means[0].of or 0):
+            number = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{min(counts)}"
+            yield f"{kind.head}: {number} of {whole} have a coefficient; the value is the mean of these."
 
 
 def _few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) -> Iterator[str]:
-    of_systems = [one.n for one in cells if one.level == "system"]
+    of_systems = [cell.n for cell in cells if cell.level == "system"]
     most = max(of_systems, default=0)
     if of_systems and most < FEW_SYSTEMS:
         least = f"; no p is below {p_value(2 / math.factorial(most))}" if most > 2 else ""
@@ -81,22 +83,22 @@ def _few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) ->
 
 
 def _ceilings(kind: Kind, aspects: Sequence[RatedAspect]) -> Iterator[str]:
-    if any(not math.isnan(one.ceiling_at(kind)) for one in aspects):
+    if any(not math.isnan(aspect.ceiling_at(kind)) for aspect in aspects):
         yield "ceiling: the correlation that a metric without any error would have, given the raters' noise."
-    for one in aspects:
-        if one.why and kind == Kind("reply", "overall"):
-            yield f"The ceiling of {printable(one.name)} is unknown: {printable(one.why)}."
+    for aspect in aspects:
+        if aspect.why and kind == Kind("reply", "overall"):
+            yield f"The ceiling of {printable(aspect.name)} is unknown: {printable(aspect.why)}."
 
 
 def _unrated(aspects: Sequence[RatedAspect]) -> Iterator[str]:
-    for one in aspects:
-        if one.rated < one.replies:
-            lacking = f"{one.replies - one.rated} of {one.replies} replies"
-            yield f"{lacking} have no rating of {printable(one.name)}."
+    for aspect in aspects:
+        if aspect.rated < aspect.replies:
+            unrated = f"{aspect.replies - aspect.rated} of {aspect.replies} replies"
+            yield f"{unrated} have no rating of {printable(aspect.name)}."
 
 
 def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
-    of = {level: [one.metric for one in cells if one.level == level] for level in ("reply", "system")}
+    of = {level: [cell.metric for cell in cells if cell.level == level] for level in ("reply", "system")}
     alone = [printable(name) for name in dict.fromkeys(of["system"]) if name not in of["reply"]]
     if of["reply"] and alone:
         yield f"A value for a system and none for a reply: {_listed(alone)}."
@@ -104,29 +106,31 @@ def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
 
 def _without_value(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Metrics that are undefined for as many replies, together."""
-    found = group((one.undefined, printable(one.metric)) for one in cells if one.undefined)
-    for count, metrics in found.items():
+    by_count = group((cell.undefined, printable(cell.metric)) for cell in cells if cell.undefined)
+    for count, metrics in by_count.items():
         yield f"{count} of {settings.replies} replies have no value of {_listed(metrics)}."
 
 
 def _reasons(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Why coefficients, and the intervals that are shown, are undefined; those for one reason together."""
     shown = settings.kinds[0], settings.main
-    told = [
-        one for one in cells if one.why and (math.isnan(one.value) or (one.kind, one.coefficient) == shown)
+    undefined = [
+        cell
+        for cell in cells
+        if cell.why and (math.isnan(cell.value) or (cell.kind, cell.coefficient) == shown)
     ]
-    found = group(((one.aspect, _where(one), one.why), printable(one.metric)) for one in told)
+    by_reason = group(((cell.aspect, _where(cell), cell.why), printable(cell.metric)) for cell in undefined)
     lines = [
         f"{printable(aspect)}, {where}{_listed(metrics)}: {why}."
-        for (aspect, where, why), metrics in found.items()
+        for (aspect, where, why), metrics in by_reason.items()
     ]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"… and for {len(lines) - _SHOWN} more reasons; all of them: --json (json())."
 
 
-def _where(one: Correlation) -> str:
-    return f"{one.kind.title}, {'is undefined for ' if math.isnan(one.value) else ''}"
+def _where(cell: Correlation) -> str:
+    return f"{cell.kind.title}, {'is undefined for ' if math.isnan(cell.value) else ''}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -38,12 +38,12 @@ class Correlations(Report):
     ) -> Correlation:
         """What is said of one metric and one aspect."""
         wanted = (metric, aspect, coefficient, level, group)
-        for one in self.cells:
-            if (one.metric, one.aspect, one.coefficient, one.level, one.group) == wanted:
-                return one
+        for cell in self.cells:
+            if (cell.metric, cell.aspect, cell.coefficient, cell.level, cell.group) == wanted:
+                return cell
         raise DialoscopeError(
             f"There is no {coefficient} of {metric} with {aspect} at {level} level ({group}) here; it has: "
-            f"{', '.join(dict.fromkeys(one.metric for one in self.cells))}; "
+            f"{', '.join(dict.fromkeys(cell.metric for cell in self.cells))}; "
             f"{', '.join(one.name for one in self.aspects)}; {', '.join(self.settings.coefficients)}."
         )
 
@@ -69,7 +69,9 @@ class Correlations(Report):
     def ranked(self, aspect: str) -> list[Correlation]:
         """The first kind's main coefficient of every metric, those that follow people best first."""
         kind, main = self.settings.kinds[0], self.settings.main
-        found = [one for one in self.cells if (one.aspect, one.kind, one.coefficient) == (aspect, kind, main)]
+        found = [
+            cell for cell in self.cells if (cell.aspect, cell.kind, cell.coefficient) == (aspect, kind, main)
+        ]
         return sorted(found, key=lambda one: (math.isnan(one.value), -one.agreement, one.metric))
 
     def grid(self, aspect: RatedAspect) -> Grid:
@@ -105,7 +107,7 @@ class Correlations(Report):
         return list_signatures((cell.metric, cell.signature) for cell in self.cells if cell.signature)
 
     def __repr__(self) -> str:
-        metrics = len({one.metric for one in self.cells})
+        metrics = len({cell.metric for cell in self.cells})
         return (
             f"<Correlations: {metrics} metrics, {len(self.aspects)} aspects, {len(self.cells)} coefficients>"
         )

@@ -69,9 +69,9 @@ class Contests(Report):
 
     def contest(self, first: str, second: str, aspect: str) -> Contest:
         """Two metrics, in this order."""
-        for one in self.contests:
-            if (one.first, one.second, one.aspect) == (first, second, aspect):
-                return one
+        for contest in self.contests:
+            if (contest.first, contest.second, contest.aspect) == (first, second, aspect):
+                return contest
         raise DialoscopeError(f"There is no contest of {first} and {second} over {aspect} here.")
 
     def sections(self, *, notes: bool = False) -> list[Section]:
@@ -172,7 +172,7 @@ class _Bout:
             ring = self._ring(sorted({place for pair in some for place in pair}), aspect, rows)
             found |= {pair: self._contest(pair, aspect, ring) for pair in some}
         held = [found[pair] for pair in pairs]
-        corrected = holm(np.array([one.p for one in held])).tolist()
+        corrected = holm(np.array([contest.p for contest in held])).tolist()
         return [_judged(one, p, sure=p < 1 - self.confidence) for one, p in zip(held, corrected, strict=True)]
 
     def _with_the_same_gaps(
@@ -193,7 +193,7 @@ class _Bout:
         everything = RowGroups(np.zeros(len(rows), np.int64), 1)
         values = grouped(self.coefficient, x, y, everything)[0, :, 0]
         none = middle(self.coefficient)
-        better = [self.panel.columns[one].higher_is_better for one in places]
+        better = [self.panel.columns[index].higher_is_better for index in places]
         signs = np.array([sign(*one) for one in zip(better, values - none, strict=True)])
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:

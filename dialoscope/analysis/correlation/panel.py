@@ -48,7 +48,9 @@ class Panel:
             found,
             tuple(aspects),
             _side_by_side([_finite(one.values[rows]) for one in found], len(rows)),
-            _side_by_side([levelled(ratings.means(one, len(rows))[rows]) for one in aspects], len(rows)),
+            _side_by_side(
+                [levelled(ratings.means(aspect, len(rows))[rows]) for aspect in aspects], len(rows)
+            ),
         )
 
     @property
@@ -69,7 +71,7 @@ class Panel:
 
     def place(self, name: str) -> int:
         """That of a metric, by its name, among those with a value for a reply."""
-        known = [one.name for one in self.columns]
+        known = [column.name for column in self.columns]
         if name in known:
             return known.index(name)
         shown = ", ".join(map(printable, known))
@@ -98,7 +100,7 @@ class Systems:
     @cached_property
     def x(self) -> Floats:
         """Of each metric, (systems, metrics)."""
-        found = [[self._score(one, place) for one in self.panel.of_systems] for place in self._places]
+        found = [[self._score(column, place) for column in self.panel.of_systems] for place in self._places]
         return np.array(found, float).reshape(len(self._places), len(self.panel.of_systems))
 
     @cached_property

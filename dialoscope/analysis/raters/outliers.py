@@ -32,10 +32,10 @@ def outliers(each: Sequence[Alone]) -> tuple[Outlier, ...]:
     no spread to measure one by. The test is corrected for the number of raters (Holm): among a hundred good
     ones somebody is always unlucky.
     """
-    judged = [one for one in each if one.pearson.n >= FEWEST]
-    known = [one.pearson.value for one in each if not math.isnan(one.pearson.value)]
+    judged = [rater for rater in each if rater.pearson.n >= FEWEST]
+    known = [rater.pearson.value for rater in each if not math.isnan(rater.pearson.value)]
     median = float(np.median(known)) if known else math.nan
-    corrected = holm(np.array([_p(one, median) for one in judged])).tolist()
+    corrected = holm(np.array([_p(rater, median) for rater in judged])).tolist()
     found = (_outlier(one, median, p) for one, p in zip(judged, corrected, strict=True))
     return tuple(one for one in found if one)
 

@@ -64,7 +64,7 @@ class AspectReliability:
 
     def odd(self, rater: str) -> str:
         """Why a rater stands out, if so."""
-        return next((one.why for one in self.outliers if one.rater == rater), "")
+        return next((outlier.why for outlier in self.outliers if outlier.rater == rater), "")
 
     def rows(self) -> Iterator["RaterStatistic"]:
         """Every number that is known, those of each rater after those of all."""
@@ -89,7 +89,9 @@ class AspectReliability:
             )
         undefined = ((one.why, what) for what, one in self.numbers.items() if one.why)
         yield from (f"no {', '.join(names)}: {why}" for why, names in group(undefined).items())
-        odd = ((one.why, f"{printable(one.rater)} ({one.number:.2f})") for one in self.outliers)
+        odd = (
+            (outlier.why, f"{printable(outlier.rater)} ({outlier.number:.2f})") for outlier in self.outliers
+        )
         yield from (f"outliers are {', '.join(raters)}: {why}" for why, raters in group(odd).items())
         if self.without is not None:
             yield self._effect(self.without)
@@ -135,7 +137,7 @@ class Raters(Report):
 
     def rows(self) -> list[dict[str, object]]:
         """One record for each number: of an aspect, of one of its raters, or of two aspects."""
-        found = [row for one in self.aspects for row in one.rows()]
+        found = [row for aspect in self.aspects for row in aspect.rows()]
         for pair in self.pairs:
             found += [
                 RaterStatistic(pair.first, "pearson", *pair.pearson, other=pair.second),
@@ -154,7 +156,9 @@ class Raters(Report):
 
     def notes(self, *, details: bool = False) -> list[str]:
         """What a reader must know to read the tables; all of it, or the short notes."""
-        by_note = group((note, printable(one.aspect)) for one in self.aspects for note in one.notes())
+        by_note = group(
+            (note, printable(aspect.aspect)) for aspect in self.aspects for note in aspect.notes()
+        )
         unknown = group(
             (pair.pearson.why or pair.spearman.why, printable(f"{pair.first} with {pair.second}"))
             for pair in self.pairs
@@ -181,11 +185,13 @@ class Raters(Report):
 
     def _hidden_raters(self) -> Iterator[str]:
         """Which raters are not shown, and who the others are."""
-        hidden = [one for one in self.aspects if len(one.each) > _RATERS_SHOWN and not one.are_places]
+        hidden = [
+            aspect for aspect in self.aspects if len(aspect.each) > _RATERS_SHOWN and not aspect.are_places
+        ]
         if hidden:
-            names = ", ".join(f"{len(one.each)} of {printable(one.aspect)}" for one in hidden)
+            names = ", ".join(f"{len(aspect.each)} of {printable(aspect.aspect)}" for aspect in hidden)
             yield f"The first {_RATERS_SHOWN} raters are shown ({names}); all of them: --json or --csv."
-        if any(_are_numbered(one.each) and not one.are_places for one in self.aspects):
+        if any(_are_numbered(aspect.each) and not aspect.are_places for aspect in self.aspects):
             yield (
                 "Raters without names are distinguished by their place in a list; where that is not always "
                 "the same person, read ICC(1,·) and alpha."
@@ -248,4 +254,4 @@ def _pair(pair: AspectPair) -> list[GridCell]:
 
 
 def _are_numbered(each: Sequence[Alone]) -> bool:
-    return len(each) > 1 and all(one.rater.isdecimal() for one in each)
+    return len(each) > 1 and all(rater.rater.isdecimal() for rater in each)

@@ -158,11 +158,15 @@ def _numbers(
 
 def _summary(name: str, each: Sequence[Alone]) -> dict[str, Estimate]:
     """Over raters, each against the mean of the others: the mean and the most."""
-    found = [getattr(one, name) for one in each]
-    values = [one.value for one in found if not math.isnan(one.value)]
+    found = [getattr(rater, name) for rater in each]
+    values = [coefficient.value for coefficient in found if not math.isnan(coefficient.value)]
     if not values:
-        reasons = "; ".join(dict.fromkeys(one.why for one in found))
-        why = f"of no rater ({reasons})" if any(one.n for one in found) else "no reply has two ratings"
+        reasons = "; ".join(dict.fromkeys(coefficient.why for coefficient in found))
+        why = (
+            f"of no rater ({reasons})"
+            if any(coefficient.n for coefficient in found)
+            else "no reply has two ratings"
+        )
         return {f"{name} {which}": Estimate.undefined(why) for which in ("mean", "max")}
     mean, most = sum(values) / len(values), max(values)
     return {
@@ -177,7 +181,7 @@ def _without(
     """The aspect without those who stand out; nothing where that leaves nobody to compare."""
     if not odd:
         return None
-    others = said.without([one.rater for one in odd], name)
+    others = said.without([outlier.rater for outlier in odd], name)
     rest = others.of_aspect(name)
     if len(rest.raters) < 2:
         return None

@@ -56,7 +56,9 @@ class Trust(Report):
     def mean(self, family: Family) -> Mean:
         """Spearman's coefficient over corpora."""
         figures = self.counted(family)
-        values, errors = (np.array([getattr(one, name) for one in figures]) for name in ("spearman", "error"))
+        values, errors = (
+            np.array([getattr(figure, name) for figure in figures]) for name in ("spearman", "error")
+        )
         found = pooled_coefficients(values, errors, self.made["confidence"])
         if found.studies == 1:
             return found._replace(low=figures[0].low, high=figures[0].high)
@@ -82,9 +84,9 @@ class Trust(Report):
     def _unknown(self, metric: "Metric[Any]") -> str:
         if not metric.of_replies:
             return "not measured: a single reply has no value"
-        if any(one.metric == str(metric.unfitted) for one in self.families):
+        if any(family.metric == str(metric.unfitted) for family in self.families):
             return "not measured since the metric or its model changed"
-        kin = [one.metric for one in self.families if one.signature.partition("|")[0] == metric.name]
+        kin = [family.metric for family in self.families if family.signature.partition("|")[0] == metric.name]
         return (
             f"not measured with these settings; measured: {', '.join(kin)}"
             if kin
@@ -163,4 +165,4 @@ def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figur
 def fitted_here(result: Result) -> list[str]:
     """The metrics of a run that learned from ratings of its very replies."""
     learned = shipped().learned_from([result.provenance.data])
-    return [result.label(one) for one in result.metrics if one.unfitted.signature in learned]
+    return [result.label(metric) for metric in result.metrics if metric.unfitted.signature in learned]

@@ -49,8 +49,8 @@ def trust(
         return replace(found, aspect=aspect)
     judged = _judged(results, names, seed)
     _check_apart(judged)
-    _check_rated(aspect, [tuple(one.ratings) for one in judged])
-    found = _marked(measured(judged, confidence, draws), {one.data for one in judged})
+    _check_rated(aspect, [tuple(corpus.ratings) for corpus in judged])
+    found = _marked(measured(judged, confidence, draws), {corpus.data for corpus in judged})
     return replace(found, aspect=aspect)
 
 
@@ -71,7 +71,7 @@ def _judged(results: Sequence[Result], names: Sequence[str], seed: int | None) -
             "run's folder (names=)."
         )
     judged = [Judged.of(result, name) for name, result in zip(titles, results, strict=True)]
-    return judged if seed is None else [replace(one, seed=seed) for one in judged]
+    return judged if seed is None else [replace(corpus, seed=seed) for corpus in judged]
 
 
 class ScoredColumn(NamedTuple):
@@ -110,7 +110,9 @@ class Judged:
             raise DialoscopeError(
                 f"{printable(name)} has no ratings, so that it says nothing of trust; score rated replies."
             )
-        families = {one.unfitted.signature: one for one in reversed(result.metrics) if one.of_replies}
+        families = {
+            metric.unfitted.signature: metric for metric in reversed(result.metrics) if metric.of_replies
+        }
         if not families:
             raise DialoscopeError(
                 f"{printable(name)} has no metric with a value for a single reply; score it with one."
@@ -129,8 +131,8 @@ def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: i
     """The figures of all metrics on all corpora."""
     kinds: dict[str, ScoredColumn] = {}
     found: dict[str, list[Figure]] = {}
-    for one in corpora:
-        for scored, figure in _figures(one, confidence, draws):
+    for corpus in corpora:
+        for scored, figure in _figures(corpus, confidence, draws):
             known = kinds.setdefault(scored.signature, scored)
             kinds[scored.signature] = known._replace(how=known.how or scored.how)
             found.setdefault(scored.signature, []).append(figure)
@@ -214,13 +216,13 @@ def _check_rated(aspect: str, rated: Sequence[Sequence[str]]) -> None:
 def _check_apart(corpora: Sequence[Judged]) -> None:
     """The same replies twice would count as two corpora."""
     seen: dict[str, str] = {}
-    for one in corpora:
-        if one.data in seen:
+    for corpus in corpora:
+        if corpus.data in seen:
             raise DialoscopeError(
-                f"{printable(one.name)} and {printable(seen[one.data])} are runs of the same data, which can "
+                f"{printable(corpus.name)} and {printable(seen[corpus.data])} are runs of the same data, which can "
                 "count once only; leave one of them out."
             )
-        seen[one.data] = one.name
+        seen[corpus.data] = corpus.name
 
 
 def _marked(found: Trust, data: set[str]) -> Trust:

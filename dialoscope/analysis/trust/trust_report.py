@@ -79,7 +79,10 @@ def notes(trust: "Trust") -> list[str]:
         "each; where less is better, ρ should be below 0.",
         f"Corpora, and the aspect that is used for {aspect}: {'; '.join(numbered) or 'none'}."
         + (f" Without such ratings: {', '.join(others)}." if others else ""),
-        *(f"*: {printable(how)}." for how in dict.fromkeys(one.how for one in trust.families if one.how)),
+        *(
+            f"*: {printable(how)}."
+            for how in dict.fromkeys(family.how for family in trust.families if family.how)
+        ),
         *([f"Measured on {when} with dialoscope {trust.made['dialoscope']}."] if when else []),
     ]
 

@@ -39,7 +39,7 @@ def _scatter(found: Correlations) -> "Figure":
     chosen = [
         (one, at)
         for at, aspect in enumerate(panel.aspects)
-        for one in [one for one in found.ranked(aspect) if one.metric in places][:each]
+        for one in [cell for cell in found.ranked(aspect) if cell.metric in places][:each]
     ]
     if not chosen:
         raise DialoscopeError(
@@ -57,16 +57,18 @@ def _scatter(found: Correlations) -> "Figure":
 def _intervals(found: Correlations) -> "Figure":
     several = len(found.aspects) > 1
     rows = [
-        ForestRow(one.metric, one.value, one.low, one.high, one.aspect if several else "", one.ceiling)
+        ForestRow(cell.metric, cell.value, cell.low, cell.high, cell.aspect if several else "", cell.ceiling)
         for aspect in found.aspects
-        for one in found.ranked(aspect.name)
+        for cell in found.ranked(aspect.name)
     ]
     title = "" if several else found.aspects[0].name
     return intervals(rows, f"{written(found.settings.main)} {found.settings.kinds[0].title}", title)
 
 
 def _heatmap(found: Correlations) -> "Figure":
-    ranked = {aspect.name: {one.metric: one for one in found.ranked(aspect.name)} for aspect in found.aspects}
+    ranked = {
+        aspect.name: {cell.metric: cell for cell in found.ranked(aspect.name)} for aspect in found.aspects
+    }
     metrics = list(ranked[found.aspects[0].name])
     values = [[by_metric[metric].value for by_metric in ranked.values()] for metric in metrics]
     matrix = np.array(values, float).reshape(len(metrics), len(ranked))
