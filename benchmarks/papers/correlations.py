@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks._shared import corpora_folder
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.core.render.markdown import markdown_table
 from dialoscope.core.render.sections import Grid
 
@@ -115,7 +115,9 @@ def table(values: list[Value]) -> str:
     head = ["corpus", "metric", *(f"{level}, {name}" for level in LEVELS.values() for name in COEFFICIENTS)]
     rows: dict[tuple[str, str], list[str]] = {}
     for one in values:
-        told = f"{short(one.published, 3)} / {short(one.ours, 3)}" + ("" if one.met else " **missed**")
+        told = f"{format_coefficient(one.published, 3)} / {format_coefficient(one.ours, 3)}" + (
+            "" if one.met else " **missed**"
+        )
         rows.setdefault((one.corpus, one.metric), []).append(told)
     return markdown_table(Grid(head, [[*key, *cells] for key, cells in rows.items()]))
 

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from dialoscope.analysis.coefficients import Coefficient, bracketed, short
+from dialoscope.analysis.coefficients import Coefficient, format_coefficient, format_interval
 from dialoscope.core.arrays import Floats
 from dialoscope.core.render.sections import Quantity
 from dialoscope.runs.resampling import fewest_blocks
@@ -55,12 +55,12 @@ class Estimate(NamedTuple):
         return cls(math.nan, n=n, why=why)
 
     def __str__(self) -> str:
-        return bracketed(self.value, self.low, self.high)
+        return format_interval(self.value, self.low, self.high)
 
     @property
     def quantity(self) -> Quantity:
         """The same as a cell of a table."""
-        return Quantity(self.value, self.low, self.high, form=short)
+        return Quantity(self.value, self.low, self.high, form=format_coefficient)
 
     @property
     def numbers(self) -> dict[str, float]:

@@ -94,7 +94,7 @@ def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws)
     return found
 
 
-def narrowed(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
+def narrow_halves(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
     """Coefficients in halves, on Fisher's scale so much nearer to the whole's that they vary as samples do.
 
     Accuracies are put on -1 to 1 for it.

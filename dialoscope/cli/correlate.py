@@ -92,10 +92,10 @@ def correlate(
 ) -> None:
     """Show how well each metric of a run follows what people said of its replies."""
     import dialoscope
-    from dialoscope.report.figures.correlated import check, correlated
+    from dialoscope.report.figures.correlated import check_kind, draw_correlations
 
     form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
-    check(figure)
+    check_kind(figure)
     pairs = every_pair or better is not None
     chosen: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
     if pairs:
@@ -119,7 +119,7 @@ def correlate(
         )
     shown = found.better(*(better or ())) if pairs else found
     screen.show_report(shown, form, notes=notes, signatures=signatures)
-    screen.draw(lambda: correlated(found, figure), plot)
+    screen.draw(lambda: draw_correlations(found, figure), plot)
 
 
 def _check_pairs(chosen: dict[str, list[str]], *, twice: bool) -> None:

@@ -19,7 +19,7 @@ from dialoscope.runs.differences import Both, differences, of_metric
 from dialoscope.runs.provenance import Provenance
 from dialoscope.runs.rating_columns import Ratings
 from dialoscope.runs.resampling import HALVES, Draws, Interval, fewest_halves
-from dialoscope.runs.table import Cell, Table, Trusted, best_of
+from dialoscope.runs.table import Cell, MetricTrust, Table, best_of
 
 if TYPE_CHECKING:
     import pandas
@@ -344,12 +344,12 @@ class Result:
 class Trusting(Protocol):
     """Knows how far metrics can be trusted."""
 
-    def of(self, metric: Metric[Any]) -> Trusted:
+    def of(self, metric: Metric[Any]) -> MetricTrust:
         """What is known of one, or why nothing is."""
         ...
 
 
-def _trusted(row: list[Cell], known: Trusted) -> list[Cell]:
+def _trusted(row: list[Cell], known: MetricTrust) -> list[Cell]:
     return [replace(cell, trust=known.numbers, trust_told=known.told) for cell in row]
 
 

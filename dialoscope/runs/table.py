@@ -31,7 +31,7 @@ def differ(*amounts: int) -> bool:
     return max(amounts) > UNEQUAL * min(amounts)
 
 
-class Trusted(NamedTuple):
+class MetricTrust(NamedTuple):
     """How a metric correlates with ratings, over rated corpora; NaN where that is not known."""
 
     spearman: float = math.nan

@@ -14,7 +14,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.cli.correlate import correlate as command
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.report.figures.correlated import correlated
+from dialoscope.report.figures.correlated import draw_correlations
 from scripts import documents
 from scripts.documents import differences
 from tests.arithmetic import DOUBLE_ERROR
@@ -127,7 +127,7 @@ def test_dots_of_replies_bear_no_coefficient_of_systems(cli, run, tmp_path):
     with pytest.raises(
         DialoscopeError, match=r"No metric has a value for a reply, so that there are no dots"
     ):
-        correlated(replace(whole, cells=()))
+        draw_correlations(replace(whole, cells=()))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.analysis.agreement.clustered import Group
 from dialoscope.analysis.agreement.clustering import Cluster
 from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.trust.known import FITTED
 from dialoscope.core.safe_text import printable
@@ -255,7 +255,8 @@ def _by_length(of: Evidence) -> Iterator[Advice]:
         if rest < min(1 - of.cut, group.r.value / 2):
             sentence = (
                 f"It is length that {of.listed(cluster)} have in common: their mean r falls from "
-                f"{short(group.r.value)} to {short(rest)} with {printable(of.length)} held constant."
+                f"{format_coefficient(group.r.value)} to {format_coefficient(rest)} with "
+                f"{printable(of.length)} held constant."
             )
             yield Advice(
                 "length", group.metrics, sentence, {"cluster": {"r": group.r.value, "without_length": rest}}
@@ -284,6 +285,7 @@ def _unstable(of: Evidence) -> Iterator[Advice]:
         if len(cluster) > 1 and found.jaccard < STABLE:
             sentence = (
                 f"Do not build on the cluster of {of.listed(cluster)}: other contexts give others (mean "
-                f"Jaccard index {short(found.jaccard)}; just so in {100 * found.exact:.0f} % of the draws)."
+                f"Jaccard index {format_coefficient(found.jaccard)}; just so in "
+                f"{100 * found.exact:.0f} % of the halves)."
             )
             yield Advice("unstable", group.metrics, sentence, {"cluster": found._asdict()})

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from dialoscope.analysis.agreement.advice import Evidence, advice
-from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, missing, notes_on, reading_details
+from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, list_notes, note_excluded, reading_details
 from dialoscope.analysis.agreement.agreement_report import (
     Agreement,
     AgreementSettings,
@@ -21,16 +21,16 @@ from dialoscope.analysis.agreement.inputs import (
     LENGTH,
     AgreementInputs,
     People,
-    comparable,
-    curves,
-    known_elsewhere,
-    to_hold,
+    choose_length,
+    correlations_elsewhere,
+    length_curves,
+    select_columns,
 )
 from dialoscope.analysis.coefficients import measure
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed
-from dialoscope.analysis.metric_columns import columns, of_systems_alone
-from dialoscope.analysis.trust.known import FITTED, fitted_here
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
+from dialoscope.analysis.metric_columns import columns, system_level_metrics
+from dialoscope.analysis.trust.known import FITTED, metrics_fitted_to
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating, Score
@@ -85,7 +85,7 @@ def agree(
     others = None if scores is None else Scores.of(result.replies, scores)
     rows = np.arange(len(result.replies)) if system is None else result.rows(system)
     found = (replace(column, values=column.values[rows]) for column in columns(result, others))
-    kept, left_out = comparable(found, of_systems_alone(result))
+    kept, left_out = select_columns(found, system_level_metrics(result))
     people = People.of(said, aspect, rows, len(result.replies))
     items = result.replies.item[rows]
     settings = AgreementSettings(
@@ -97,11 +97,11 @@ def agree(
         system=system or "",
         replies=len(rows),
         contexts=len(np.unique(items)),
-        length=to_hold(length, kept, left_out),
+        length=choose_length(length, kept, left_out),
         aspect=people.aspect,
     )
     notes = (*said.notes, *(others.notes if others else ()))
-    given = AgreementInputs(kept, items, people, known_elsewhere(result), fitted_here(result))
+    given = AgreementInputs(kept, items, people, correlations_elsewhere(result), metrics_fitted_to(result))
     return _agreement(given, settings, left_out, notes)
 
 
@@ -115,7 +115,7 @@ def _agreement(
     names = tuple(column.name for column in kept)
     signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
     rated = [people.values] if people.aspect else []
-    curved = curves(kept[names.index(settings.length)].values) if settings.length else []
+    curved = length_curves(kept[names.index(settings.length)].values) if settings.length else []
     judged = [*(column.values for column in kept), *rated]
     every = _matrix([*judged, *curved], given.items, settings)
     held = range(len(judged), len(judged) + len(curved))
@@ -132,7 +132,7 @@ def _agreement(
         rest,
         tuple(left_out),
         advice(evidence),
-        about=(*notes_on(settings, plain, rest), *missing(left_out), *people.notes, *notes),
+        about=(*list_notes(settings, plain, rest), *note_excluded(left_out), *people.notes, *notes),
         reading=tuple(reading_details(settings, rest)),
     )
 
@@ -183,7 +183,7 @@ def _lengths(given: AgreementInputs, length: Floats, settings: AgreementSettings
     draws = Draws(settings.draws, settings.seed)
     halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
     values = [measure("spearman", column, length).value for column in columns.T]
-    near = narrowed("spearman", halves, np.array(values), clusters.count)
+    near = narrow_halves("spearman", halves, np.array(values), clusters.count)
     ends = halves_interval(near, settings.confidence)
     return [
         Estimate(value, float(low), float(high)) for value, (low, high) in zip(values, ends.T, strict=True)

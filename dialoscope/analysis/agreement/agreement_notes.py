@@ -14,7 +14,7 @@ from dialoscope.runs.resampling import fewest_blocks
 IN_WORDS: Mapping[str, str] = MappingProxyType({"pearson": "Pearson's r", "spearman": "Spearman's ρ"})
 
 
-def notes_on(settings: AgreementSettings, plain: View, rest: View | None) -> list[str]:
+def list_notes(settings: AgreementSettings, plain: View, rest: View | None) -> list[str]:
     """What a reader must know of the numbers."""
     contexts = "1 context" if settings.contexts == 1 else f"{settings.contexts} contexts"
     whose = f" of {printable(settings.system)}" if settings.system else ""
@@ -52,7 +52,7 @@ def reading_details(settings: AgreementSettings, rest: View | None) -> Iterator[
         yield f"{printable(settings.length)} held constant: without any curve of it, not only a line."
 
 
-def missing(left_out: Sequence[ExcludedMetric]) -> list[str]:
+def note_excluded(left_out: Sequence[ExcludedMetric]) -> list[str]:
     """What is not among the metrics, by reason."""
     reasons = group((excluded.why, excluded.metric) for excluded in left_out)
     return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]

@@ -8,8 +8,8 @@ from typing import Any
 
 from dialoscope.analysis.agreement.advice import Advice
 from dialoscope.analysis.agreement.clustered import Group, View
-from dialoscope.analysis.agreement.text_tree import drawing
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.agreement.text_tree import draw_tree
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
 from dialoscope.core.render.document import Report, choose_notes
 from dialoscope.core.render.sections import Grid, GridCell, Notes, Paragraph, Section
@@ -155,8 +155,8 @@ def _row(cluster: Group) -> list[GridCell]:
     exact = cluster.stability.exact
     return [
         cluster.r.quantity,
-        short(cluster.weakest),
-        short(cluster.stability.jaccard),
+        format_coefficient(cluster.weakest),
+        format_coefficient(cluster.stability.jaccard),
         "–" if math.isnan(exact) else f"{100 * exact:.0f} %",
         ", ".join(cluster.metrics),
     ]
@@ -164,7 +164,7 @@ def _row(cluster: Group) -> list[GridCell]:
 
 def _picture(view: View, cut: float) -> Grid:
     """The coefficients as shades, the metrics, and how they come together."""
-    rows = list(zip(view.heatmap(), view.order, drawing(view.tree, cut), strict=True))
+    rows = list(zip(view.heatmap(), view.order, draw_tree(view.tree, cut), strict=True))
     return Grid(["r", "metric", f"distance 1 - r, cut at {cut:g}"], rows, picture=True)
 
 

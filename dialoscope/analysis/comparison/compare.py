@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from dialoscope.analysis.comparison.comparison_report import Comparisons
-from dialoscope.analysis.comparison.contrast import Answered, Contrast, corrected, make_contrast
-from dialoscope.analysis.comparison.gate import Gate, GateVerdict, judged
-from dialoscope.analysis.comparison.ordering import Ordering, ordering
-from dialoscope.analysis.comparison.system_pairs import ComparisonPlan, SystemPair, plan
+from dialoscope.analysis.comparison.contrast import Answered, Contrast, correct_contrasts, make_contrast
+from dialoscope.analysis.comparison.gate import Gate, GateVerdict, evaluate_gate
+from dialoscope.analysis.comparison.ordering import Ordering, order_systems
+from dialoscope.analysis.comparison.system_pairs import ComparisonPlan, SystemPair, plan_pairs
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
 from dialoscope.core.render.document import describe_amounts, group
@@ -52,7 +52,7 @@ def compare(
             the one of its name if none is named.
         baseline: A system that all others are compared with, in place of every pair.
         metrics: Measures to compare by, such as `bleu-4` or `rated:overall`; all if none is named.
-        gates: Conditions that must hold, such as `bleu-4>=-0.01`: the second system is not worse by more than this.
+        gates: Conditions that must hold, such as `bleu-4>=-0.01`: the second system is not worse by more.
         strict: Whether undecided gates stop the release, too.
         confidence: Of intervals, verdicts and gates.
         mean: What means are over: "replies", or "contexts", which then count alike.
@@ -71,10 +71,10 @@ def compare(
         raise DialoscopeError("Strict gates need a gate; name what must hold with --gate (gates=).")
     result = result if ratings is None else _rated(result, ratings, other)
     whole = result if other is None else _both_runs(result, other, metrics, conditions)
-    pairs = plan(whole, systems, baseline, result if other is not None else None)
+    pairs = plan_pairs(whole, systems, baseline, result if other is not None else None)
     if conditions and not pairs.directed:
         raise DialoscopeError(
-            "A gate needs to know which system is the old one: name two, the old one first, or give --baseline."
+            "A gate needs to know the old system: name two systems, the old one first, or give --baseline."
         )
     chosen = _chosen(whole, metrics, conditions)
     settings = _TestSettings(
@@ -149,7 +149,7 @@ def _comparisons(
     said: Sequence[str],
 ) -> Comparisons:
     found = [_compared(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
-    contrasts = corrected(_by_turns([compared.contrasts for compared in found]), how.confidence)
+    contrasts = correct_contrasts(_by_turns([compared.contrasts for compared in found]), how.confidence)
     if not any(contrast.contexts for contrast in contrasts):
         raise DialoscopeError(_nothing_shared(run, planned.pairs[0]))
     return Comparisons(
@@ -184,7 +184,7 @@ def _compared(run: Result, pair: SystemPair, chosen: Sequence[Measure], settings
             for measure, difference in zip(chosen, compared_measures, strict=True)
         ],
         [
-            judged(
+            evaluate_gate(
                 gate,
                 pair,
                 compared_measures[place],
@@ -232,7 +232,7 @@ def _orderings(
         apart = [
             (contrast.a, contrast.b) for contrast in contrasts if contrast.metric == name and contrast.sure
         ]
-        yield ordering(name, defined, apart, measure.higher_is_better)
+        yield order_systems(name, defined, apart, measure.higher_is_better)
 
 
 def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Iterator[str]:
@@ -260,8 +260,8 @@ def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
     subsampled = dict.fromkeys(printable(contrast.metric) for contrast in contrasts if contrast.chosen)
     if subsampled:
         yield (
-            f"{', '.join(subsampled)}: at equal numbers of replies to each context, in which the systems differ; "
-            f"means over {SUBSAMPLES} random choices."
+            f"{', '.join(subsampled)}: at equal numbers of replies to each context, in which the systems "
+            f"differ; means over {SUBSAMPLES} random choices."
         )
     unequal = group(
         ((contrast.a, contrast.a_amount, contrast.b, contrast.b_amount), contrast.metric)

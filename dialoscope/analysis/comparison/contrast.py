@@ -122,7 +122,7 @@ def make_contrast(
     )
 
 
-def corrected(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
+def correct_contrasts(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
     """P-values corrected for the number of all of them, and the verdicts that follow."""
     values = holm(np.array([contrast.p for contrast in contrasts])).tolist()
     return tuple(

@@ -81,7 +81,7 @@ FEWEST = 20
 """Contexts without which a gate decides nothing: with fewer, bounds fail more often than they say."""
 
 
-def judged(
+def evaluate_gate(
     gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, draws: Draws, *, strict: bool
 ) -> GateVerdict:
     """Whether the claim is surely true, surely false, or neither.

@@ -23,7 +23,7 @@ class Ordering:
     places: tuple[RankedSystem, ...]
 
 
-def ordering(
+def order_systems(
     metric: str,
     values: Mapping[str, float],
     apart: Sequence[tuple[str, str]],

@@ -27,7 +27,9 @@ class ComparisonPlan(NamedTuple):
     """Whether each is compared with each, and there are more than two."""
 
 
-def plan(run: Result, systems: Sequence[str], baseline: str | None, first: Result | None) -> ComparisonPlan:
+def plan_pairs(
+    run: Result, systems: Sequence[str], baseline: str | None, first: Result | None
+) -> ComparisonPlan:
     """The pairs that are asked for; with two runs, of which this is the first, namesakes if none is named."""
     if first is not None and not systems and baseline is None:
         return ComparisonPlan(_namesakes(run, len(first.systems)), directed=True, every_pair=False)

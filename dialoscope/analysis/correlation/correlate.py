@@ -17,7 +17,7 @@ from dialoscope.analysis.correlation.levels import (
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.raters.intraclass import ceiling
 from dialoscope.analysis.significance import holm
-from dialoscope.analysis.trust.known import FITTED, fitted_here
+from dialoscope.analysis.trust.known import FITTED, metrics_fitted_to
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating, Score
@@ -87,7 +87,7 @@ def correlate(
     for kind in kinds:
         level = _level(kind, panel, chance, min_points, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
-    fitted = [f"{printable(name)}: {FITTED}." for name in fitted_here(result)]
+    fitted = [f"{printable(name)}: {FITTED}." for name in metrics_fitted_to(result)]
     about = (*said.notes, *(others.notes if others else ()), *fitted)
     return Correlations(tuple(cells), aspects, settings, about, panel)
 

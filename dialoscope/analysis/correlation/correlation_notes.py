@@ -8,7 +8,7 @@ from dialoscope.analysis.correlation.estimates import (
     CorrelationSettings,
     Kind,
     RatedAspect,
-    written,
+    capitalize_name,
 )
 from dialoscope.analysis.correlation.levels import FEW_SYSTEMS
 from dialoscope.core.render.document import group
@@ -18,7 +18,7 @@ from dialoscope.core.safe_text import printable
 _SHOWN = 10
 
 
-def notes(
+def list_notes(
     settings: CorrelationSettings, aspects: Sequence[RatedAspect], cells: Sequence[Correlation]
 ) -> list[str]:
     """How to read the numbers, what is missing, and why a number is undefined."""
@@ -53,7 +53,10 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
         )
     titles = {kind.head: kind.title for kind in settings.kinds[1:]}
     if titles:
-        yield "; ".join(f"{head}: {written(settings.main)} {title}" for head, title in titles.items()) + "."
+        yield (
+            "; ".join(f"{head}: {capitalize_name(settings.main)} {title}" for head, title in titles.items())
+            + "."
+        )
     yield from _groups(settings, cells)
     if "cosine" in settings.coefficients:
         yield "p of a cosine: that of Pearson's, as a cosine of positive numbers is never near 0."

@@ -5,16 +5,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from dialoscope.analysis.coefficients import short
-from dialoscope.analysis.correlation.correlation_notes import notes, reading_details
+from dialoscope.analysis.coefficients import format_coefficient
+from dialoscope.analysis.correlation.correlation_notes import list_notes, reading_details
 from dialoscope.analysis.correlation.estimates import (
     MAIN,
     Correlation,
     CorrelationSettings,
     RatedAspect,
-    written,
+    capitalize_name,
 )
-from dialoscope.analysis.correlation.metric_pairs import Contests, contests
+from dialoscope.analysis.correlation.metric_pairs import Contests, compare_metrics
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, list_signatures
@@ -52,7 +52,9 @@ class Correlations(Report):
     ) -> Contests:
         """Which of two metrics follows people more closely; every pair of metrics, if none is named."""
         chosen = self.settings.main if coefficient is None else coefficient
-        return contests(self.panel, self.settings.chance, self.settings.confidence, chosen, first, second)
+        return compare_metrics(
+            self.panel, self.settings.chance, self.settings.confidence, chosen, first, second
+        )
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """A table for each aspect, and how to read them."""
@@ -78,7 +80,13 @@ class Correlations(Report):
         """The first kind in full, and of the others the main coefficient."""
         kinds, main = self.settings.kinds, self.settings.main
         rest = [name for name in self.settings.coefficients if name != main]
-        head = ["metric", written(main), "p", *map(written, rest), *(kind.head for kind in kinds[1:])]
+        head = [
+            "metric",
+            capitalize_name(main),
+            "p",
+            *map(capitalize_name, rest),
+            *(kind.head for kind in kinds[1:]),
+        ]
         cells = {
             (cell.metric, cell.kind, cell.coefficient): cell
             for cell in self.cells
@@ -99,7 +107,7 @@ class Correlations(Report):
         """What a reader must know to read the tables; all of it, or the short notes."""
         more = reading_details(self.settings, self.cells)
         return choose_notes(
-            [*notes(self.settings, self.aspects, self.cells), *self.about], more, details=details
+            [*list_notes(self.settings, self.aspects, self.cells), *self.about], more, details=details
         )
 
     def signatures(self) -> list[str]:
@@ -115,7 +123,7 @@ class Correlations(Report):
     def _title(self, aspect: RatedAspect) -> str:
         kind = self.settings.kinds[0]
         ceiling = aspect.ceiling_at(kind)
-        told = "" if math.isnan(ceiling) else f"; ceiling {short(ceiling, 3)}"
+        told = "" if math.isnan(ceiling) else f"; ceiling {format_coefficient(ceiling, 3)}"
         return f"{aspect.name}: {kind.title}{told}"
 
 
@@ -128,4 +136,4 @@ def _quantity(cell: Correlation | None, *, interval: bool = True) -> Quantity:
     if cell is None:
         return Quantity(math.nan)
     low, high = (cell.low, cell.high) if interval else (math.nan, math.nan)
-    return Quantity(cell.value, low, high, form=partial(short, digits=3))
+    return Quantity(cell.value, low, high, form=partial(format_coefficient, digits=3))

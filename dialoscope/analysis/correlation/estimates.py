@@ -11,7 +11,7 @@ MAIN = "spearman"
 """The coefficient that a table goes by, where it was asked for."""
 
 
-def written(coefficient: str) -> str:
+def capitalize_name(coefficient: str) -> str:
     """With a capital where it bears a person's name."""
     return coefficient.capitalize() if coefficient in ("pearson", "spearman", "kendall") else coefficient
 

@@ -68,7 +68,7 @@ class Form(Protocol):
         ...
 
 
-def grouped(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
+def coefficients_in_groups(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
     """Each column of x with each of y in each group, (groups, a, b); NaN where it is undefined."""
     if name in PAIRED and groups.pairs > MOST_PAIRS:
         return _one_by_one(name, x, y, groups)

@@ -17,9 +17,9 @@ from dialoscope.analysis.correlation.group_sums import PAIRED, RowGroups
 from dialoscope.analysis.correlation.panel import Panel, Systems
 from dialoscope.analysis.correlation.permutation import reordered
 from dialoscope.analysis.correlation.row_orders import orders_in_halves, suits
-from dialoscope.analysis.correlation.sides import GroupedSides, in_groups, permuted
+from dialoscope.analysis.correlation.sides import GroupedSides, in_groups, permutation_p_values
 from dialoscope.analysis.estimate import SAME_IN_HALVES
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed, no_interval
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves, no_interval
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.runs.resampling import Draws, halves_interval, halves_p
@@ -174,7 +174,7 @@ class AllReplies(_OfReplies):
     def in_halves(self, name: str, value: Floats) -> Floats:
         """Contexts go into halves with all their replies."""
         found = self._of_rows(name, np.arange(len(self.panel.rows)))
-        return narrowed(name, found, value, self._clusters.count)
+        return narrow_halves(name, found, value, self._clusters.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ class InGroups(_OfReplies):
     def in_halves(self, name: str, value: Floats) -> Floats:
         """The mean over all systems, or over the contexts of the half."""
         if self.by_system:
-            return narrowed(name, self._systems_in_halves(name), value, self._clusters.count)
+            return narrow_halves(name, self._systems_in_halves(name), value, self._clusters.count)
         return self._contexts_in_halves(name)
 
     @property
@@ -285,7 +285,9 @@ class OverSystems:
             return reordered(len(rows), chance.permutations, chance.seed)
 
         groups = RowGroups(np.zeros(len(self.systems.x), np.int64), 1, self.min_points)
-        (p,) = permuted(GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders)
+        (p,) = permutation_p_values(
+            GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders
+        )
         return p
 
 

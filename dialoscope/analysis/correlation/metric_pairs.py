@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import FEWEST, NAMES, middle, short
-from dialoscope.analysis.correlation.estimates import sign, written
-from dialoscope.analysis.correlation.group_sums import RowGroups, grouped
+from dialoscope.analysis.coefficients import FEWEST, NAMES, format_coefficient, middle
+from dialoscope.analysis.correlation.estimates import capitalize_name, sign
+from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups
 from dialoscope.analysis.correlation.levels import RandomDraws
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.halves import Clusters, excess, in_halves, no_interval
@@ -22,7 +22,7 @@ from dialoscope.core.render.document import Report, choose_notes
 from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, p_value
 from dialoscope.runs.resampling import halves_interval, halves_p
 
-_THREE_DIGITS = partial(short, digits=3)
+_THREE_DIGITS = partial(format_coefficient, digits=3)
 TESTED = ("pearson", "spearman")
 """The coefficients that Williams' and Steiger's tests are for."""
 
@@ -99,9 +99,9 @@ class Contests(Report):
             *sorted({f"–: {contest.why}." for contest in self.contests if contest.why}),
         ]
         more = [
-            f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
-            "for; difference: first less second, turned over where lower is better, by size where neither "
-            "end is.",
+            f"{capitalize_name(self.coefficient)} with the ratings, on the replies that both metrics have a "
+            "value for; difference: first less second, turned over where lower is better, by size where "
+            "neither end is.",
             "Interval and p are from random halves of the contexts, the same for both metrics. Williams' and "
             "Steiger's tests are in --json and --csv.",
         ]
@@ -132,7 +132,7 @@ class MetricPair(NamedTuple):
     second: int
 
 
-def contests(
+def compare_metrics(
     panel: Panel,
     chance: RandomDraws,
     confidence: float,
@@ -191,13 +191,13 @@ class _Bout:
         """These metrics over an aspect on these replies."""
         x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
         everything = RowGroups(np.zeros(len(rows), np.int64), 1)
-        values = grouped(self.coefficient, x, y, everything)[0, :, 0]
+        values = coefficients_in_groups(self.coefficient, x, y, everything)[0, :, 0]
         none = middle(self.coefficient)
         better = [self.panel.columns[index].higher_is_better for index in places]
         signs = np.array([sign(*one) for one in zip(better, values - none, strict=True)])
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
-            between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
+            between = coefficients_in_groups(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
         clusters = Clusters.of(self.panel.item, self.chance.seed)
         halves = np.full((0, len(places)), np.nan)
         if clusters.count > 1:

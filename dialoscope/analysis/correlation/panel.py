@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import levelled
-from dialoscope.analysis.metric_columns import Column, columns, of_systems_alone, sized
+from dialoscope.analysis.coefficients import round_last_digits
+from dialoscope.analysis.metric_columns import Column, columns, scale_to_safe_range, system_level_metrics
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.safe_text import printable
@@ -49,7 +49,7 @@ class Panel:
             tuple(aspects),
             _side_by_side([_finite(one.values[rows]) for one in found], len(rows)),
             _side_by_side(
-                [levelled(ratings.means(aspect, len(rows))[rows]) for aspect in aspects], len(rows)
+                [round_last_digits(ratings.means(aspect, len(rows))[rows]) for aspect in aspects], len(rows)
             ),
         )
 
@@ -64,7 +64,7 @@ class Panel:
         nothing = np.empty(0)
         alone = [
             Column(name, one.signature, nothing, one.higher_is_better)
-            for name in of_systems_alone(self.result)
+            for name in system_level_metrics(self.result)
             for one in [self.result.named(name)]
         ]
         return (*self.columns, *alone)
@@ -127,7 +127,7 @@ class Systems:
 
 def _finite(values: Floats) -> Floats:
     """Without what has no bounds, and of a size whose squares are numbers still."""
-    return sized(np.where(np.isfinite(values), values, np.nan))
+    return scale_to_safe_range(np.where(np.isfinite(values), values, np.nan))
 
 
 def _numbered(items: Ints) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 
 from dialoscope.analysis.coefficients import Coefficient, Wording, measure
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
 from dialoscope.core.arrays import Floats
 from dialoscope.runs.resampling import Draws, halves_interval
 
@@ -32,7 +32,7 @@ class Resampling(NamedTuple):
     confidence: float
 
 
-def pairs(means: dict[str, Floats], how: Resampling) -> tuple[AspectPair, ...]:
+def correlate_aspects(means: dict[str, Floats], how: Resampling) -> tuple[AspectPair, ...]:
     """Each aspect with each other one, from the replies' mean ratings by aspect."""
     if len(means) < 2:
         return ()
@@ -42,7 +42,7 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[AspectPair, ...]:
     for name, found in values.items():
         halves = in_halves(name, columns, columns, how.clusters, how.draws)
         whole = np.array([[one.value for one in row] for row in found])
-        ends[name] = halves_interval(narrowed(name, halves, whole, how.clusters.count), how.confidence)
+        ends[name] = halves_interval(narrow_halves(name, halves, whole, how.clusters.count), how.confidence)
     of_pairs = []
     for (i, first), (j, second) in combinations(enumerate(means), 2):
         rows = ~np.isnan(columns[:, [i, j]]).any(axis=1)

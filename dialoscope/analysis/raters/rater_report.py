@@ -9,7 +9,7 @@ from dialoscope.analysis.coefficients import Coefficient
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.raters.aspect_correlations import AspectPair
 from dialoscope.analysis.raters.outliers import Outlier
-from dialoscope.analysis.raters.reliability import Alone
+from dialoscope.analysis.raters.reliability import RaterAgreement
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, group
 from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number
@@ -46,7 +46,7 @@ class AspectReliability:
     are_places: bool
     """Whether raters are places in lists of different lengths, so that none of them is one person."""
     numbers: Mapping[str, Estimate]
-    each: tuple[Alone, ...]
+    each: tuple[RaterAgreement, ...]
     outliers: tuple[Outlier, ...]
     without: Without | None
 
@@ -243,7 +243,7 @@ def _numbers(aspects: Sequence[AspectReliability]) -> Grid:
     return Grid(["", *(aspect.aspect for aspect in aspects)], [*counts, *numbers])
 
 
-def _rater(aspect: AspectReliability, rater: Alone) -> list[str]:
+def _rater(aspect: AspectReliability, rater: RaterAgreement) -> list[str]:
     numbers = (rater.mean, rater.variance, rater.pearson.value, rater.spearman.value)
     outlier = "yes" if aspect.odd(rater.rater) else ""
     return [aspect.aspect, rater.rater, str(rater.ratings), *map(number, numbers), outlier]
@@ -253,5 +253,5 @@ def _pair(pair: AspectPair) -> list[GridCell]:
     return [pair.first, pair.second, str(pair.pearson.n), _quantity(pair.pearson), _quantity(pair.spearman)]
 
 
-def _are_numbered(each: Sequence[Alone]) -> bool:
+def _are_numbered(each: Sequence[RaterAgreement]) -> bool:
     return len(each) > 1 and all(rater.rater.isdecimal() for rater in each)

@@ -8,11 +8,11 @@ import numpy as np
 from dialoscope.analysis.coefficients import measure
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters
-from dialoscope.analysis.raters.aspect_correlations import Resampling, pairs
+from dialoscope.analysis.raters.aspect_correlations import Resampling, correlate_aspects
 from dialoscope.analysis.raters.intraclass import Noise, OneWay, ceiling, one_way, two_way
-from dialoscope.analysis.raters.outliers import Outlier, outliers
+from dialoscope.analysis.raters.outliers import Outlier, find_outliers
 from dialoscope.analysis.raters.rater_report import AspectReliability, Raters, Without
-from dialoscope.analysis.raters.reliability import LEVELS, Alone, alpha, leave_one_out, variance
+from dialoscope.analysis.raters.reliability import LEVELS, RaterAgreement, alpha, leave_one_out, variance
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
@@ -68,7 +68,7 @@ def raters(
     systems = result.replies.system_by_name()[rows]
     found = tuple(_aspect(said, name, systems, confidence) for name in valued)
     silent = [_silent(name) for name in wanted if name not in valued]
-    return Raters(found, pairs(means, how), (*said.notes, *silent), confidence, how.draws)
+    return Raters(found, correlate_aspects(means, how), (*said.notes, *silent), confidence, how.draws)
 
 
 def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
@@ -108,7 +108,7 @@ def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspec
     per_reply = np.bincount(given.reply)
     per_reply = per_reply[per_reply > 0]
     are_places = _are_places(given, per_reply)
-    odd = () if are_places else outliers(each)
+    odd = () if are_places else find_outliers(each)
     return AspectReliability(
         name,
         replies=len(per_reply),
@@ -131,7 +131,7 @@ def _are_places(given: Judgements, per_reply: Ints) -> bool:
 
 
 def _numbers(
-    given: Judgements, each: Sequence[Alone], systems: Ints, confidence: float
+    given: Judgements, each: Sequence[RaterAgreement], systems: Ints, confidence: float
 ) -> dict[str, Estimate]:
     """Everything that is said of an aspect, by name."""
     single, mean = one_way(given, confidence)
@@ -156,7 +156,7 @@ def _numbers(
     }
 
 
-def _summary(name: str, each: Sequence[Alone]) -> dict[str, Estimate]:
+def _summary(name: str, each: Sequence[RaterAgreement]) -> dict[str, Estimate]:
     """Over raters, each against the mean of the others: the mean and the most."""
     found = [getattr(rater, name) for rater in each]
     values = [coefficient.value for coefficient in found if not math.isnan(coefficient.value)]

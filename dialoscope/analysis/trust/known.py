@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dialoscope.analysis.aspects import standing
-from dialoscope.analysis.coefficients import bracketed
+from dialoscope.analysis.coefficients import format_interval
 from dialoscope.analysis.trust import trust_report
 from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family, Figure, RatedCorpus
 from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
@@ -19,7 +19,7 @@ from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes
 from dialoscope.core.render.sections import Notes, Section
 from dialoscope.runs.result import Result
-from dialoscope.runs.table import Trusted
+from dialoscope.runs.table import MetricTrust
 
 if TYPE_CHECKING:
     from dialoscope.metrics import Metric
@@ -64,16 +64,16 @@ class Trust(Report):
             return found._replace(low=figures[0].low, high=figures[0].high)
         return found
 
-    def of(self, metric: "Metric[Any]") -> Trusted:
+    def of(self, metric: "Metric[Any]") -> MetricTrust:
         """What is known of a metric with its settings, or why nothing is."""
         plain = metric.unfitted
         family = next((one for one in self.families if one.signature == plain.signature), None)
         if family is None:
-            return Trusted(told=self._unknown(metric))
+            return MetricTrust(told=self._unknown(metric))
         mean = self.mean(family)
         if not mean.studies:
-            return Trusted(told="no corpus has ratings of replies with a value")
-        return Trusted(mean.value, mean.low, mean.high, mean.studies, told(family, mean))
+            return MetricTrust(told="no corpus has ratings of replies with a value")
+        return MetricTrust(mean.value, mean.low, mean.high, mean.studies, describe_mean(family, mean))
 
     def learned_from(self, data: Collection[str]) -> frozenset[str]:
         """The signatures of metrics whose weights were fitted to ratings of data with one of these hashes."""
@@ -150,19 +150,19 @@ def read(path: Path) -> Trust:
     return Trust(corpora, families, content["made"], content["aspect"])
 
 
-def told(family: Family, mean: Mean) -> str:
+def describe_mean(family: Family, mean: Mean) -> str:
     """ρ .42 [.35, .49] on 5 corpora."""
     corpora = "1 corpus" if mean.studies == 1 else f"{mean.studies} corpora"
     less = ", where less is better" if family.higher_is_better is False else ""
     how = f"; {family.how}" if family.how else ""
-    return f"ρ {bracketed(*mean[:3])} on {corpora}{less}{how}"
+    return f"ρ {format_interval(*mean[:3])} on {corpora}{less}{how}"
 
 
 def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figure
     return math.nan if value is None else value
 
 
-def fitted_here(result: Result) -> list[str]:
+def metrics_fitted_to(result: Result) -> list[str]:
     """The metrics of a run that learned from ratings of its very replies."""
     learned = shipped().learned_from([result.provenance.data])
     return [result.label(metric) for metric in result.metrics if metric.unfitted.signature in learned]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.analysis.aspects import standing
-from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, levelled, measure
+from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measure, round_last_digits
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
 from dialoscope.analysis.trust.evidence import Family, Figure, RatedCorpus
 from dialoscope.analysis.trust.known import FITTED, Trust, shipped
 from dialoscope.core.arrays import Floats, Ints
@@ -50,7 +50,7 @@ def trust(
     judged = _judged(results, names, seed)
     _check_apart(judged)
     _check_rated(aspect, [tuple(corpus.ratings) for corpus in judged])
-    found = _marked(measured(judged, confidence, draws), {corpus.data for corpus in judged})
+    found = _marked(estimate_trust(judged, confidence, draws), {corpus.data for corpus in judged})
     return replace(found, aspect=aspect)
 
 
@@ -122,12 +122,14 @@ class Judged:
             ScoredColumn(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
             for signature, one in reversed(families.items())
         )
-        means = {aspect: levelled(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects}
+        means = {
+            aspect: round_last_digits(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects
+        }
         items, made = result.replies.item[rows], result.provenance
         return cls(name, columns, means, items, made.data, made.seed)
 
 
-def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
+def estimate_trust(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
     """The figures of all metrics on all corpora."""
     kinds: dict[str, ScoredColumn] = {}
     found: dict[str, list[Figure]] = {}
@@ -158,7 +160,7 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredCol
         measures[name] = [[_measured(name, ours, theirs) for theirs in y.T] for ours in x.T]
         whole = np.array([[found.value for found in row] for row in measures[name]])
         found = in_halves(name, x, y, clusters, Draws(draws, one.seed))
-        halves[name] = narrowed(name, found, whole, clusters.count)
+        halves[name] = narrow_halves(name, found, whole, clusters.count)
     ends = {name: halves_interval(values, confidence) for name, values in halves.items()}
     z = fisher(halves["spearman"])
     figures = []
@@ -219,8 +221,8 @@ def _check_apart(corpora: Sequence[Judged]) -> None:
     for corpus in corpora:
         if corpus.data in seen:
             raise DialoscopeError(
-                f"{printable(corpus.name)} and {printable(seen[corpus.data])} are runs of the same data, which can "
-                "count once only; leave one of them out."
+                f"{printable(corpus.name)} and {printable(seen[corpus.data])} are runs of the same "
+                "data, which can count once only; leave one of them out."
             )
         seen[corpus.data] = corpus.name
 

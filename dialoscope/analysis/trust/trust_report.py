@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family
 from dialoscope.core.render.sections import Grid, GridCell, Quantity
 from dialoscope.core.safe_text import printable
@@ -57,10 +57,12 @@ def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[GridCel
     return [
         family.metric + (" *" if family.how else ""),
         {True: "more", False: "less", None: "–"}[family.higher_is_better],
-        Quantity(*mean[:3], form=short),
-        "–" if math.isnan(mean.new_low) else f"{short(mean.new_low)} to {short(mean.new_high)}",
+        Quantity(*mean[:3], form=format_coefficient),
+        "–"
+        if math.isnan(mean.new_low)
+        else f"{format_coefficient(mean.new_low)} to {format_coefficient(mean.new_high)}",
         str(mean.studies),
-        *(short(coefficients.get(name, math.nan)) for name in corpora),
+        *(format_coefficient(coefficients.get(name, math.nan)) for name in corpora),
     ]
 
 

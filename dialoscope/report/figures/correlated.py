@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import bracketed
+from dialoscope.analysis.coefficients import format_interval
 from dialoscope.analysis.correlation.correlation_report import Correlations
-from dialoscope.analysis.correlation.estimates import Correlation, Kind, written
+from dialoscope.analysis.correlation.estimates import Correlation, Kind, capitalize_name
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.report.figures.forest import ForestRow, intervals
 from dialoscope.report.figures.matrix import heatmap
@@ -20,13 +20,13 @@ MOST_PANELS = 48
 """More dots than these nobody looks at; the metrics that follow people best are drawn."""
 
 
-def correlated(found: Correlations, kind: str = "scatter") -> "Figure":
+def draw_correlations(found: Correlations, kind: str = "scatter") -> "Figure":
     """A figure of one of the kinds."""
-    check(kind)
+    check_kind(kind)
     return {"scatter": _scatter, "intervals": _intervals, "heatmap": _heatmap}[kind](found)
 
 
-def check(kind: str) -> None:
+def check_kind(kind: str) -> None:
     """Say so where there is no such figure."""
     if kind not in KINDS:
         raise DialoscopeError(f"There is no figure '{kind}'. Choose from: {', '.join(KINDS)}.")
@@ -62,7 +62,7 @@ def _intervals(found: Correlations) -> "Figure":
         for cell in found.ranked(aspect.name)
     ]
     title = "" if several else found.aspects[0].name
-    return intervals(rows, f"{written(found.settings.main)} {found.settings.kinds[0].title}", title)
+    return intervals(rows, f"{capitalize_name(found.settings.main)} {found.settings.kinds[0].title}", title)
 
 
 def _heatmap(found: Correlations) -> "Figure":
@@ -72,11 +72,11 @@ def _heatmap(found: Correlations) -> "Figure":
     metrics = list(ranked[found.aspects[0].name])
     values = [[by_metric[metric].value for by_metric in ranked.values()] for metric in metrics]
     matrix = np.array(values, float).reshape(len(metrics), len(ranked))
-    title = f"{written(found.settings.main)} {found.settings.kinds[0].title}"
+    title = f"{capitalize_name(found.settings.main)} {found.settings.kinds[0].title}"
     return heatmap(matrix, metrics, list(ranked), title)
 
 
 def _told(one: Correlation) -> str:
     if one.kind != Kind("reply", "overall"):
         return ""  # a coefficient of something else than the dots
-    return f"{written(one.coefficient)} {bracketed(one.value, one.low, one.high)}"
+    return f"{capitalize_name(one.coefficient)} {format_interval(one.value, one.low, one.high)}"

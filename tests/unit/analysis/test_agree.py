@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.analysis.agreement.coefficient_matrix import partial
+from dialoscope.analysis.agreement.coefficient_matrix import partial_correlations
 from dialoscope.analysis.coefficients import measure
 from dialoscope.analysis.trust.known import shipped
 from dialoscope.core.errors import DialoscopeError
@@ -446,7 +446,7 @@ def test_length_is_held_constant_along_any_curve(coefficient):
     apart = rest.r[~np.eye(len(rest.names), dtype=bool)]
     assert np.abs(apart).max() < 0.2
     line = np.corrcoef([*noisy, length])
-    linear = partial(line, [4])[:4, :4]
+    linear = partial_correlations(line, [4])[:4, :4]
     assert np.abs(linear[~np.eye(4, dtype=bool)]).max() > 0.4, "what a straight line leaves"
     told = " ".join(one.sentence for one in found.advice if one.kind == "length")
     assert all(name in told for name in ("inverse", "log", "root"))

@@ -283,7 +283,7 @@ def test_what_depends_on_how_much_there_is_is_compared_at_equal_numbers():
         (("generic", "parrot"), {"gates": ["perplexity<=1"]}, "This run has no perplexity"),
         (("generic", "parrot"), {"gates": ["rated:beauty>=0"]}, "Nobody rated 'beauty'"),
         (("generic", "parrot"), {"gates": ["repetition-1>=-0.1"]}, "Write 'repetition-1<=0.1'"),
-        ((), {"gates": ["bleu-2>=-1"]}, "A gate must know which system is the old one"),
+        ((), {"gates": ["bleu-2>=-1"]}, "A gate needs to know the old system"),
         ((), {"confidence": 0.3}, "confidence must be at least 0.5"),
         ((), {"confidence": 1.0}, "confidence must be at least 0.5 and below 1"),
         ((), {"draws": 0}, "draws at least 1"),

@@ -8,7 +8,7 @@ import pytest
 
 from dialoscope.analysis.coefficients import NAMES, measure
 from dialoscope.analysis.correlation import group_sums as forms
-from dialoscope.analysis.correlation.group_sums import RowGroups, form_to_shuffle, grouped
+from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups, form_to_shuffle
 from dialoscope.analysis.correlation.permutation import p_values, reordered
 
 
@@ -44,9 +44,13 @@ def test_a_coefficient_in_each_group_is_that_of_its_rows(name, min_points, colum
         for k in range(10)
     ]
     groups = RowGroups(group, 10, min_points)
-    assert grouped(name, x, y, groups) == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
+    assert coefficients_in_groups(name, x, y, groups) == pytest.approx(
+        np.array(expected), nan_ok=True, abs=1e-12
+    )
     monkeypatch.setattr(forms, "MOST_PAIRS", 0)
-    assert grouped(name, x, y, groups) == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
+    assert coefficients_in_groups(name, x, y, groups) == pytest.approx(
+        np.array(expected), nan_ok=True, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,7 +60,7 @@ def test_a_form_shuffled_is_the_mean_of_the_groups_of_the_shuffled_rows(name, co
     orders = orders_within(group, 5, seed=1)
     found = form_to_shuffle(name, x, y, groups).shuffled(orders)
     for order, one in zip(orders, found, strict=True):
-        assert one == pytest.approx(np.nanmean(grouped(name, x, y[order], groups), axis=0))
+        assert one == pytest.approx(np.nanmean(coefficients_in_groups(name, x, y[order], groups), axis=0))
 
 
 def test_every_other_order_of_a_few_systems_and_some_of_many():
@@ -97,7 +101,7 @@ def test_the_form_for_many_rows_gives_the_p_of_all_pairs(name, monkeypatch):
     groups = RowGroups(np.arange(80) % 4, 4)
 
     def p():
-        observed = np.nanmean(grouped(name, x, y, groups), axis=0)
+        observed = np.nanmean(coefficients_in_groups(name, x, y, groups), axis=0)
         orders = orders_within(groups.of, 999, seed=0)
         return p_values([observed], [form_to_shuffle(name, x, y, groups)], [orders])[0]
 

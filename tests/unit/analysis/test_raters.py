@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 
 import dialoscope as ds
 from dialoscope.analysis.coefficients import Coefficient
-from dialoscope.analysis.raters.outliers import outliers
-from dialoscope.analysis.raters.reliability import Alone, leave_one_out
+from dialoscope.analysis.raters.outliers import find_outliers
+from dialoscope.analysis.raters.reliability import RaterAgreement, leave_one_out
 from dialoscope.runs.rating_columns import Ratings
 from dialoscope.runs.scaling import normalised
 
@@ -67,12 +67,12 @@ def test_raters_as_good_as_each_other_are_left_alone():
     careless = leave_one_out(
         Ratings.of_aspect(run({"x": np.random.default_rng(0).random((40, 8))}).ratings, "x")
     )
-    assert outliers(careless) == (), "where nobody agrees with anybody, nobody stands out"
+    assert find_outliers(careless) == (), "where nobody agrees with anybody, nobody stands out"
 
 
 def alone(r, n=200, variance=1.0):
     found = Coefficient(r, n)
-    return Alone(str(r), n, 3.0, variance, found, found)
+    return RaterAgreement(str(r), n, 3.0, variance, found, found)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def alone(r, n=200, variance=1.0):
     ],
 )
 def test_less_than_half_the_median_beyond_chance_is_an_outlier(one, is_odd):
-    assert [odd.rater for odd in outliers([*[alone(0.9)] * 5, one])] == [one.rater] * is_odd
+    assert [odd.rater for odd in find_outliers([*[alone(0.9)] * 5, one])] == [one.rater] * is_odd
 
 
 def test_what_chance_explains_makes_no_outlier():
     """On ten replies a correlation of .25 may well be one of .6; on a hundred it is not."""
     others = [alone(0.6)] * 5
-    assert outliers([*others, alone(0.25, n=10)]) == ()
-    assert len(outliers([*others, alone(0.25, n=100)])) == 1
+    assert find_outliers([*others, alone(0.25, n=10)]) == ()
+    assert len(find_outliers([*others, alone(0.25, n=100)])) == 1
 
 
 def test_too_few_ratings_judge_nobody():
