@@ -35,8 +35,12 @@ def show_report(
 
     `sources` are lines about what the numbers were made with, shown after the signatures.
     """
-    width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
-    show(report.printed(form, notes=notes, signatures=signatures, sources=sources, width=width))
+    show(report.printed(form, notes=notes, signatures=signatures, sources=sources, width=width()))
+
+
+def width() -> int | None:
+    """The columns of the terminal; None where the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:

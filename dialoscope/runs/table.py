@@ -22,7 +22,7 @@ _MEANS = {
 }
 UNEQUAL = 1.1
 """Amounts of which one is so many times another are unequal."""
-BRIEF = 3
+BRIEF = 4
 """Numbers beside a value that a short note holds."""
 
 

@@ -43,13 +43,13 @@ def test_the_list_says_what_there_is_and_what_is_here(cli, lab):
     assert code == 0
     lines = out.splitlines()
     assert " ".join(lines[0].split()) == "name kind here on disk to download licence what it is"
-    rows = {line.split()[0]: line for line in lines[1 : 1 + len(assets.ASSETS)]}
+    rows = {line.split()[0]: line for line in lines[2 : 2 + len(assets.ASSETS)]}
     assert list(rows) == list(assets.ASSETS)
     assert "dialogues       damaged  40 MB    8.1 MB       MIT" in rows["chitchat"]
     assert f"chitchat is damaged: the SHA-256 of dataset.json is {sha256(bytes(SIZE)).hexdigest()}" in out
     assert f". Copy it to {lab / 'chitchat'} again, or move that folder away." in out
     assert "language model  -        271 MB   93 MB        Apache-2.0" in rows["smollm2"]
-    assert lines[-2].startswith("Those that are here lie in ")
+    assert lines[-2].startswith("Those that are here are in ")
     assert str(lab) in lines[-2]
     assert lines[-1] == "Others are fetched when first needed, or with `dialoscope assets fetch NAME`."
     (lab / "chitchat" / "dataset.json").write_text("{}")

@@ -180,7 +180,7 @@ def test_a_cluster_that_is_none():
     )
     (one,) = said(evidence({}, ((0, 1), (2,), (3,)), groups=groups), "unstable")
     assert one.metrics == ("a", "b")
-    assert "(mean Jaccard index .60; just so in 20 % of the draws)" in one.sentence
+    assert "(mean Jaccard index .60; just so in 20 % of the halves)" in one.sentence
 
 
 def test_what_length_holds_together():
