@@ -19,12 +19,12 @@ from scipy.stats import spearmanr
 
 from benchmarks._shared import benchmark_parser
 from dialoscope.analysis.coefficients import NAMES
-from dialoscope.analysis.correlation.levels import AllReplies, Chance, InGroups, Level
+from dialoscope.analysis.correlation.levels import AllReplies, CorrelationLevel, InGroups, RandomDraws
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.core.arrays import Floats, Ints
 
 TRIALS, CONTEXTS = 300, 20_000
-CHANCE = Chance(draws=1000, permutations=1, seed=0)
+CHANCE = RandomDraws(draws=1000, permutations=1, seed=0)
 LOWEST, LEAST, MOST, AGREEMENT = 0.90, 0.035, 0.065, 0.97
 """Of intervals that should hold the truth in .95; of tests that should reject in .05; of p and interval."""
 METRICS, ASPECTS, DATA_SETS = 60, 8, 12
@@ -149,7 +149,7 @@ def coverage(trials: int, contexts: int) -> dict[str, dict[str, float]]:
     return {name: {kind: count / trials for kind, count in shares.items()} for name, shares in held.items()}
 
 
-def levels(of: Panel) -> dict[str, Level]:
+def levels(of: Panel) -> dict[str, CorrelationLevel]:
     """Over all replies, and within groups."""
     return {
         "overall": AllReplies(of, CHANCE, 3),

@@ -17,7 +17,7 @@ from pathlib import Path
 import dialoscope
 from benchmarks._shared import corpora_folder
 from dialoscope.analysis.trust.known import SHIPPED
-from dialoscope.analysis.trust.trust import Judged, Scored, measured
+from dialoscope.analysis.trust.trust import Judged, ScoredColumn, estimate_trust
 from dialoscope.core.arrays import Floats
 from dialoscope.core.files import write_atomically
 from dialoscope.training.composite_fit import CompositeRecipe, fitted, others_than
@@ -69,7 +69,7 @@ def main() -> None:
     outside = composites(root)
     corpora = [judged(root, name, outside) for name in CORPORA]
     now = {"date": datetime.now(UTC).date().isoformat(), "dialoscope": dialoscope.__version__}
-    found = measured(corpora)
+    found = estimate_trust(corpora)
     whole = replace(found, made={**now, **found.made})
     write_atomically(SHIPPED, [whole.printed("json").encode() + b"\n"])
     print(whole)
@@ -86,7 +86,7 @@ def judged(root: Path, name: str, outside: Mapping[tuple[str, str], Floats]) -> 
     return replace(one, columns=columns, source=CORPORA[name])
 
 
-def _from_outside(column: Scored, here: Mapping[str, Floats]) -> Scored:
+def _from_outside(column: ScoredColumn, here: Mapping[str, Floats]) -> ScoredColumn:
     if column.metric not in here:
         return column
     return column._replace(values=here[column.metric], how=LEFT_OUT)

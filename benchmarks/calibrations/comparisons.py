@@ -11,7 +11,7 @@ import dialoscope as ds
 from benchmarks.calibrations.simulation import Figure, Range, excludes, holds, measure
 from benchmarks.calibrations.values import said
 from dialoscope.analysis.comparison.contrast import detectable
-from dialoscope.analysis.comparison.gate import Gate, judged
+from dialoscope.analysis.comparison.gate import Gate, evaluate_gate
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.base import ratio
 from dialoscope.runs.differences import Difference, LeaveOuts
@@ -120,7 +120,7 @@ def gate(contexts: int, source: str, rng: np.random.Generator) -> dict[str, floa
         apart = -apart
     found = compare_sums(np.stack([0 * ones, ones], axis=1), np.stack([apart, ones], axis=1), rng)
     draws = Draws(HALVES, int(rng.integers(1 << 30)))
-    verdict = judged(Gate("m", True, 0.0, False), ("a", "b"), found, 0.95, draws, strict=False).verdict
+    verdict = evaluate_gate(Gate("m", True, 0.0, False), ("a", "b"), found, 0.95, draws, strict=False).verdict
     return {"fails": float(verdict == "failed"), "passes": float(verdict == "passed")}
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from benchmarks.calibrations.simulation import Figure, Range, excludes, holds, measure
 from dialoscope.analysis.coefficients import measure as coefficient
-from dialoscope.analysis.correlation.levels import Chance, InGroups, systems_interval
-from dialoscope.analysis.correlation.metric_pairs import contests
+from dialoscope.analysis.correlation.levels import InGroups, RandomDraws, systems_interval
+from dialoscope.analysis.correlation.metric_pairs import compare_metrics
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 
-CHANCE = Chance(draws=1000, permutations=1, seed=0)
+CHANCE = RandomDraws(draws=1000, permutations=1, seed=0)
 REJECTS = Range("rejects", "type I error at .05", 0.03, 0.07)
 AGREES = Range("disagree", "p and interval disagree", 0, 0)
 LOCK = 0.7
@@ -111,6 +111,6 @@ def contest(rng: np.random.Generator) -> dict[str, float]:
     x = np.stack([truth + column(item, rng) for _ in range(2)], axis=1)
     of = panel(item, np.tile(np.arange(4), 60), x, truth + 0.5 * column(item, rng))
     chance = CHANCE._replace(seed=int(rng.integers(1 << 30)))
-    (one,) = contests(of, chance, 0.95, "spearman", "m0", "m1").contests
+    (one,) = compare_metrics(of, chance, 0.95, "spearman", "m0", "m1").contests
     rejects = float(one.p < 0.05)
     return {"rejects": rejects, "disagree": float(excludes((one.low, one.high)) != rejects)}

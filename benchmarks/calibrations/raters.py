@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.calibrations.simulation import Figure, Range, holds, measure
 from dialoscope.analysis.raters.intraclass import ceiling
-from dialoscope.analysis.raters.outliers import outliers
+from dialoscope.analysis.raters.outliers import find_outliers
 from dialoscope.analysis.raters.reliability import leave_one_out
 from dialoscope.runs.rating_columns import Judgements
 
@@ -97,7 +97,7 @@ def reach(study: Study, rng: np.random.Generator) -> dict[str, float]:
 
 def accuse(study: Study, rng: np.random.Generator) -> dict[str, float]:
     """Who is said to stand out."""
-    names = {int(one.rater) for one in outliers(leave_one_out(rate(study, rng)))}
+    names = {int(one.rater) for one in find_outliers(leave_one_out(rate(study, rng)))}
     caught = sum(name < study.careless for name in names)
     return {
         "accused": float(len(names) > caught),

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks._shared import corpora_folder
-from dialoscope.analysis.coefficients import short
-from dialoscope.runs.table import marked_down
+from dialoscope.analysis.coefficients import format_coefficient
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid
 
 NEAR = 0.001
 """The last digit that is printed."""
@@ -94,7 +95,7 @@ def correlated(folder: Path, corpus: str) -> dict[tuple[str, str, str], float]:
         kinds = [word for name in COEFFICIENTS for word in ("--coefficient", name)]
         out = command(
             *("correlate", run, "--aspect", aspect, "--scores", folder / "gold/ruber_scores.jsonl"),
-            *("--system-value", "mean", "--fewest", 2, "--group", "overall", *kinds),
+            *("--system-value", "mean", "--min-points", 2, "--group", "overall", *kinds),
             *("--draws", 100, "--permutations", 100, "--json"),
         )
     return {(row["metric"], row["level"], row["coefficient"]): row["value"] for row in json.loads(out)}
@@ -114,9 +115,11 @@ def table(values: list[Value]) -> str:
     head = ["corpus", "metric", *(f"{level}, {name}" for level in LEVELS.values() for name in COEFFICIENTS)]
     rows: dict[tuple[str, str], list[str]] = {}
     for one in values:
-        told = f"{short(one.published, 3)} / {short(one.ours, 3)}" + ("" if one.met else " **missed**")
+        told = f"{format_coefficient(one.published, 3)} / {format_coefficient(one.ours, 3)}" + (
+            "" if one.met else " **missed**"
+        )
         rows.setdefault((one.corpus, one.metric), []).append(told)
-    return marked_down([head, *([*key, *cells] for key, cells in rows.items())])
+    return markdown_table(Grid(head, [[*key, *cells] for key, cells in rows.items()]))
 
 
 if __name__ == "__main__":

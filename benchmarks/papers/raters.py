@@ -19,9 +19,11 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
-from dialoscope.analysis.raters.rater_report import Aspect, written
+from dialoscope.analysis.estimate import Estimate
+from dialoscope.analysis.raters.rater_report import AspectReliability
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid, Quantity
 from dialoscope.runs.rating_columns import Ratings
-from dialoscope.runs.table import marked_down
 
 NEAR = 0.006
 """How near to the paper: its two digits, and a little for its rounding."""
@@ -70,7 +72,7 @@ OTHERS = {
 class Study(NamedTuple):
     """What was found."""
 
-    pang: dict[str, Aspect]
+    pang: dict[str, AspectReliability]
     """By aspect, or by the set that self-consistency was rated on."""
     both: ds.Raters
     """Coherence and fluency of the same replies."""
@@ -153,7 +155,7 @@ def scored(file: Path, **how: dict[str, str]) -> ds.Result:
     return ds.evaluate(ds.read(file, **how), ["words"])
 
 
-def among(found: Aspect) -> Raters:
+def among(found: AspectReliability) -> Raters:
     """What the paper's tables have."""
     kinds = [f"{kind} {which}" for kind in ("pearson", "spearman") for which in ("mean", "max")]
     return Raters(*(found.numbers[kind].value for kind in kinds))
@@ -188,7 +190,7 @@ def inter_rater(study: Study) -> str:
     for name, found in study.pang.items():
         pairs = zip(map(short, among(found)), (f"{one:.2f}"[1:] for one in PAPER[name]), strict=True)
         body.append([shown(name), *(cell for pair in pairs for cell in pair)])
-    return marked_down([head, *body])
+    return markdown_table(Grid(head, body))
 
 
 def shown(name: str) -> str:
@@ -214,7 +216,7 @@ def standing_out(study: Study) -> str:
         body.append(
             [shown(name), who, *(short(cell.value) for cell in cells), short(one.without.means.value)]
         )
-    return marked_down([head, *body])
+    return markdown_table(Grid(head, body))
 
 
 def reliability(study: Study) -> str:
@@ -227,10 +229,15 @@ def reliability(study: Study) -> str:
         [name, str(one.replies), per_reply(one), *(written(one.numbers[what]) for what in names)]
         for name, one in every.items()
     ]
-    return marked_down([["ratings", "replies", "of each", *names], *body])
+    return markdown_table(Grid(["ratings", "replies", "of each", *names], body))
 
 
-def per_reply(one: Aspect) -> str:
+def written(one: Estimate) -> str:
+    """A number with its interval."""
+    return str(Quantity(one.value, one.low, one.high))
+
+
+def per_reply(one: AspectReliability) -> str:
     """How many ratings a reply has."""
     return str(one.most) if one.most == one.fewest else f"{one.fewest}–{one.most}"
 
@@ -242,7 +249,7 @@ def relations(study: Study) -> str:
         for name, found in {"pang": study.both, **study.others}.items()
         for pair in found.pairs
     ]
-    return marked_down([["ratings", "aspect", "with", "replies", "Pr.", "Spr."], *body])
+    return markdown_table(Grid(["ratings", "aspect", "with", "replies", "Pr.", "Spr."], body))
 
 
 def in_draws(study: Study) -> str:
@@ -255,8 +262,8 @@ def in_draws(study: Study) -> str:
         ]
         for name, drawn in study.small.items()
     ]
-    return marked_down(
-        [["drawn from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"], *body]
+    return markdown_table(
+        Grid(["drawn from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"], body)
     )
 
 
@@ -269,7 +276,7 @@ def scaled(study: Study) -> str:
         ]
         for one in study.both.aspects
     ]
-    return marked_down([["aspect", "mean", "variance", "within replies"], *body])
+    return markdown_table(Grid(["aspect", "mean", "variance", "within replies"], body))
 
 
 def finish(study: Study) -> None:

@@ -1,4 +1,4 @@
-"""How two columns of numbers go together: five coefficients, each undefined where it says nothing.
+"""How two columns of numbers correlate: five coefficients, each undefined where it says nothing.
 
 Signs are kept: a metric that points the wrong way has a negative coefficient.
 """
@@ -13,13 +13,13 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 
 FEWEST = 3
-"""Two points always lie on a line."""
+"""The fewest pairs of a coefficient: two points are always on a line."""
 NEARLY_ONE = 1 - 1e-6
-"""Fisher's z of 1 would be infinite."""
+"""Coefficients are clipped here, since Fisher's z of 1 would be infinite."""
 
 
 class Coefficient(NamedTuple):
-    """What was found, from how many pairs; where it is undefined (NaN), why."""
+    """A value with its number of pairs; where it is undefined (NaN), why."""
 
     value: float
     n: int
@@ -27,7 +27,7 @@ class Coefficient(NamedTuple):
 
 
 class Wording(NamedTuple):
-    """What the two columns are called where a reason is told."""
+    """The words for the two columns in the reason why a coefficient is undefined."""
 
     first: str = "the first side is"
     second: str = "the second side is"
@@ -39,15 +39,15 @@ def measure(
     name: str,
     x: Floats,
     y: Floats,
-    fewest: int = FEWEST,
+    min_points: int = FEWEST,
     words: Wording = Wording(),  # noqa: B008 - a constant
 ) -> Coefficient:
-    """A coefficient by its name, of the places where both columns have a value."""
+    """A coefficient by its name, of the rows where both columns have a value."""
     known = ~(np.isnan(x) | np.isnan(y))
     x, y = x[known], y[known]
     n = len(x)
-    if n < fewest:
-        few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {fewest} are needed"
+    if n < min_points:
+        few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {min_points} are needed"
         return Coefficient(math.nan, n, few)
     value = FUNCTIONS[name](x, y)
     if math.isnan(value):
@@ -58,7 +58,7 @@ def measure(
 
 
 def pearson(x: Floats, y: Floats) -> float:
-    """How far the points lie on one line, from -1 to 1."""
+    """Pearson's coefficient, from -1 to 1."""
     spread = _scale(x) * _scale(y)
     if spread == 0:
         return math.nan
@@ -66,7 +66,7 @@ def pearson(x: Floats, y: Floats) -> float:
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Pearson's of the ranks, ties at the middle of theirs."""
+    """Spearman's coefficient: Pearson's of the ranks, ties at the middle of theirs."""
     return pearson(ranks(x), ranks(y)) if len(x) else math.nan
 
 
@@ -77,13 +77,13 @@ def kendall(x: Floats, y: Floats) -> float:
 
 
 def cosine(x: Floats, y: Floats) -> float:
-    """Of the columns as vectors, nothing subtracted."""
+    """The cosine of the columns as vectors, nothing subtracted."""
     length = float(np.linalg.norm(x)) * float(np.linalg.norm(y))
     return float(np.clip(x @ y / length, -1, 1)) if length else math.nan
 
 
 def accuracy(x: Floats, y: Floats) -> float:
-    """Of the pairs that the second column tells apart, how many the first orders alike; its ties are half."""
+    """Pairwise accuracy: the share of pairs, untied in the second column, that the first orders alike."""
     untied = untied_pairs(y)
     return 0.5 + 0.5 * order_agreement(x, y) / untied if untied else math.nan
 
@@ -95,7 +95,7 @@ NAMES = tuple(FUNCTIONS)
 
 
 def middle(name: str) -> float:
-    """What a coefficient is where neither order of a pair is the commoner."""
+    """The value of a coefficient where neither order of a pair is more frequent."""
     return 0.5 if name == "accuracy" else 0.0
 
 
@@ -106,21 +106,21 @@ def fisher(coefficients: Floats) -> Floats:
 
 
 def ranks(x: Floats) -> Floats:
-    """From 1 upwards, ties at the middle of theirs."""
+    """The rank of each value, from 1 upwards; tied values share the mean of theirs."""
     _, kind, ties = np.unique(x, return_inverse=True, return_counts=True)
     middles: Floats = np.cumsum(ties) - (ties - 1) / 2
     return middles[kind]
 
 
-def levelled(values: Floats) -> Floats:
-    """Without the last digits, in which equal means differ that were added up in another order."""
+def round_last_digits(values: Floats) -> Floats:
+    """The values rounded to 12 digits, so that equal means added up in another order are equal."""
     size = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    levelled: Floats = np.round(values / size, 12) * size
-    return levelled
+    rounded: Floats = np.round(values / size, 12) * size
+    return rounded
 
 
 def order_agreement(x: Floats, y: Floats) -> float:
-    """Pairs in the same order on both sides, less the pairs in opposite orders."""
+    """The number of pairs in the same order on both sides, less those in opposite orders."""
     from scipy.stats import kendalltau
 
     untied = math.sqrt(untied_pairs(x)) * math.sqrt(untied_pairs(y))
@@ -128,7 +128,7 @@ def order_agreement(x: Floats, y: Floats) -> float:
 
 
 def untied_pairs(x: Floats) -> int:
-    """How many pairs of different values there are."""
+    """The number of pairs of different values."""
     ties = np.unique(x, return_counts=True)[1]
     return (len(x) * (len(x) - 1) - int((ties * (ties - 1)).sum())) // 2
 
@@ -146,7 +146,7 @@ def _scale(x: Floats) -> float:
     return length if length > 1e-13 * float(np.linalg.norm(x)) else 0.0
 
 
-def short(value: float, digits: int = 2) -> str:
+def format_coefficient(value: float, digits: int = 2) -> str:
     """As tables of coefficients have them: .42, −.05, 1."""
     if math.isnan(value):
         return "–"
@@ -155,7 +155,9 @@ def short(value: float, digits: int = 2) -> str:
     return sign + ("1" if float(text) == 1 else text.replace("0.", ".", 1))
 
 
-def bracketed(value: float, low: float, high: float, digits: int = 2) -> str:
+def format_interval(value: float, low: float, high: float, digits: int = 2) -> str:
     """With its interval, where that is known: .42 [.35, .49]."""
-    ends = "" if math.isnan(low) else f" [{short(low, digits)}, {short(high, digits)}]"
-    return short(value, digits) + ends
+    ends = (
+        "" if math.isnan(low) else f" [{format_coefficient(low, digits)}, {format_coefficient(high, digits)}]"
+    )
+    return format_coefficient(value, digits) + ends

@@ -1,18 +1,27 @@
-"""A number that was found, with how far it can be relied on."""
+"""A statistic with its interval, or the reason why there is none."""
 
 import math
 from typing import NamedTuple
 
-from dialoscope.analysis.coefficients import Coefficient, bracketed
+from dialoscope.analysis.coefficients import Coefficient, format_coefficient, format_interval
 from dialoscope.core.arrays import Floats
+from dialoscope.core.render.sections import Quantity
 from dialoscope.runs.resampling import fewest_blocks
 
-FEW_HALVES = "too many random halves of the contexts have no value"
-ALIKE = "it is the same in every half of the contexts, and has no interval"
+UNDEFINED_IN_HALVES = "no interval, for too many random halves have no value"
+SAME_IN_HALVES = "no interval, for it is the same in every half of the contexts"
+
+
+def too_few_contexts(contexts: int, confidence: float) -> str:
+    """That contexts are too few for an interval; empty where they are not."""
+    needed = fewest_blocks(confidence)
+    if contexts >= needed:
+        return ""
+    return f"no interval, for it has {contexts} context{'s' * (contexts != 1)}, and {needed} are needed"
 
 
 class Estimate(NamedTuple):
-    """A number with its interval, and from how many things it is; where it is undefined (NaN), why."""
+    """A statistic with its interval and the number of things it is from; where it is undefined (NaN), why."""
 
     value: float
     low: float = math.nan
@@ -23,30 +32,39 @@ class Estimate(NamedTuple):
 
     @classmethod
     def of(
-        cls, found: Coefficient, ends: Floats, contexts: int, confidence: float, lost: str = FEW_HALVES
+        cls,
+        coefficient: Coefficient,
+        ends: Floats,
+        contexts: int,
+        confidence: float,
+        undefined: str = UNDEFINED_IN_HALVES,
     ) -> "Estimate":
         """A coefficient with the interval from halves of so many contexts, or why there is none."""
-        if found.why:
-            return cls.undefined(found.why, found.n)
-        fewest = fewest_blocks(confidence)
-        if contexts < fewest:
-            few = "a single context has" if contexts == 1 else f"{contexts} contexts have"
-            return cls(found.value, n=found.n, why=f"{few} no interval; {fewest} are needed")
+        if coefficient.why:
+            return cls.undefined(coefficient.why, coefficient.n)
+        few = too_few_contexts(contexts, confidence)
+        if few:
+            return cls(coefficient.value, n=coefficient.n, why=few)
         low, high = map(float, ends)
-        why = "" if not math.isnan(low) else ALIKE if abs(found.value) == 1 else lost
-        return cls(found.value, low, high, found.n, why)
+        why = SAME_IN_HALVES if abs(coefficient.value) == 1 else undefined
+        return cls(coefficient.value, low, high, coefficient.n, why if math.isnan(low) else "")
 
     @classmethod
     def undefined(cls, why: str, n: int = 0) -> "Estimate":
-        """Nothing, for this reason."""
+        """An undefined statistic, for this reason."""
         return cls(math.nan, n=n, why=why)
 
     def __str__(self) -> str:
-        return bracketed(self.value, self.low, self.high)
+        return format_interval(self.value, self.low, self.high)
+
+    @property
+    def quantity(self) -> Quantity:
+        """The same as a cell of a table."""
+        return Quantity(self.value, self.low, self.high, form=format_coefficient)
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Of a coefficient, by their names, for programs."""
+        """The value and the ends of its interval, by the names that programs read."""
         return {"r": self.value, "low": self.low, "high": self.high}
 
 

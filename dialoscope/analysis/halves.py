@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.analysis.coefficients import fisher, middle
+from dialoscope.analysis.estimate import UNDEFINED_IN_HALVES, too_few_contexts
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.tally import begins_run
 from dialoscope.runs.resampling import (
@@ -24,7 +25,6 @@ from dialoscope.runs.resampling import (
     Draws,
     block_sums,
     blocks_of,
-    fewest_blocks,
     half_weights,
     round_for_exact_sums,
 )
@@ -73,7 +73,7 @@ class Clusters:
         return block_sums(columns, self.block, self.count)
 
 
-class Sides(NamedTuple):
+class ColumnSides(NamedTuple):
     """Two sets of columns without gaps, (rows, a) and (rows, b); one and the same if it is with itself."""
 
     x: Floats
@@ -89,12 +89,12 @@ def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws)
     for rows, xs, ys in without_gaps(x, y):
         ours = x[np.ix_(rows, xs)]
         same = x is y and np.array_equal(xs, ys)
-        sides = Sides(ours, ours if same else y[np.ix_(rows, ys)])
+        sides = ColumnSides(ours, ours if same else y[np.ix_(rows, ys)])
         found[:, xs[:, None], ys] = _KERNELS[name](sides, clusters.take(rows), draws)
     return found
 
 
-def narrowed(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
+def narrow_halves(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
     """Coefficients in halves, on Fisher's scale so much nearer to the whole's that they vary as samples do.
 
     Accuracies are put on -1 to 1 for it.
@@ -116,18 +116,11 @@ def excess(clusters: int) -> float:
     return float(np.sqrt(max(clusters - 4, 1) / max(clusters, 1)))
 
 
-ALIKE = "no interval, for it is the same in every half of the contexts"
-
-
 def no_interval(undefined: float, contexts: int, confidence: float) -> str:
     """Why there is no interval, where such a share of the halves is undefined; empty where there is one."""
-    fewest = fewest_blocks(confidence)
-    if contexts < fewest:
-        few = f"{contexts} context{'s' * (contexts != 1)}"
-        return f"no interval, for it has {few}, and {fewest} are needed"
     if undefined >= min(MOST_UNDEFINED, round((1 - confidence) / 2, 12)):
-        return "no interval, for too many random halves have no value"
-    return ""
+        return too_few_contexts(contexts, confidence) or UNDEFINED_IN_HALVES
+    return too_few_contexts(contexts, confidence)
 
 
 def without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:
@@ -146,7 +139,7 @@ def _gaps(columns: Floats) -> Iterator[tuple[NDArray[np.bool_], Ints]]:
         yield gaps[:, places[0]], np.array(places, np.int64)
 
 
-def _moments(sides: Sides, clusters: Clusters, draws: Draws, *, centred: bool) -> Floats:
+def _moments(sides: ColumnSides, clusters: Clusters, draws: Draws, *, centred: bool) -> Floats:
     """Pearson's coefficients, or cosines: sums of products, added up by cluster."""
     x, y = (_standardised(side, centred=centred) for side in sides)
     a, b = x.shape[1], y.shape[1]
@@ -184,7 +177,7 @@ def _ratio(products: Floats, xx: Floats, yy: Floats, n: Floats) -> Floats:
     return ratio
 
 
-def _rank_correlations(sides: Sides, clusters: Clusters, draws: Draws) -> Floats:
+def _rank_correlations(sides: ColumnSides, clusters: Clusters, draws: Draws) -> Floats:
     """Spearman's: in each half the ranks of what is in it, ties at the middle of theirs."""
     x = [_Order.of(column) for column in sides.x.T]
     y = x if sides.y is sides.x else [_Order.of(column) for column in sides.y.T]
@@ -246,7 +239,7 @@ class _Order(NamedTuple):
         return ranks
 
 
-def _pair_agreement(sides: Sides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
+def _pair_agreement(sides: ColumnSides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
     """Kendall's tau-b, or pairwise accuracy: counts of pairs of replies, added up by pairs of clusters."""
     pairs = _PairSums.of(clusters)
     weights = pairs.weights(draws)
@@ -314,7 +307,7 @@ def _signs(some: Floats, every: Floats) -> NDArray[np.int8]:
     return higher.view(np.int8) - (some[:, None] < every).view(np.int8)
 
 
-_KERNELS: Mapping[str, Callable[[Sides, Clusters, Draws], Floats]] = MappingProxyType(
+_KERNELS: Mapping[str, Callable[[ColumnSides, Clusters, Draws], Floats]] = MappingProxyType(
     {
         "pearson": partial(_moments, centred=True),
         "spearman": _rank_correlations,

@@ -28,9 +28,9 @@ class Column:
 def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> tuple[Column, ...]:
     """Every metric that says something of each reply, in the run's order, then the scores of others."""
     ours = [
-        Column(result.label(one), one.signature, result.values(one), one.higher_is_better)
-        for one in result.metrics
-        if one.of_replies
+        Column(result.label(metric), metric.signature, result.values(metric), metric.higher_is_better)
+        for metric in result.metrics
+        if metric.of_replies
     ]
     others = None if scores is None else Scores.of(result.replies, scores)
     theirs = [] if others is None else list(map(_other, others.metrics, others.values.T))
@@ -41,7 +41,7 @@ def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> t
     return (*ours, *theirs)
 
 
-def sized(values: Floats) -> Floats:
+def scale_to_safe_range(values: Floats) -> Floats:
     """The values, if need be times a power of two, so that their squares are numbers still."""
     size = float(np.nanmax(np.abs(values), initial=0.0))
     return values if size == 0 or 1e-100 < size < 1e100 else np.ldexp(values, -math.frexp(size)[1])
@@ -51,6 +51,6 @@ def _other(name: str, values: Floats) -> Column:
     return Column(name, "", values)
 
 
-def of_systems_alone(result: Result) -> tuple[str, ...]:
+def system_level_metrics(result: Result) -> tuple[str, ...]:
     """The metrics that have a value for a system and none for a reply."""
-    return tuple(result.label(one) for one in result.metrics if not one.of_replies)
+    return tuple(result.label(metric) for metric in result.metrics if not metric.of_replies)

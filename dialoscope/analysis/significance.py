@@ -8,7 +8,7 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 
 
-class Tested(NamedTuple):
+class SignificanceTest(NamedTuple):
     """What a test found; NaN where it cannot be made."""
 
     statistic: float
@@ -16,7 +16,7 @@ class Tested(NamedTuple):
     """Two-sided."""
 
 
-UNTESTED = Tested(math.nan, math.nan)
+UNTESTED = SignificanceTest(math.nan, math.nan)
 
 
 def holm(p: Floats) -> Floats:
@@ -29,7 +29,7 @@ def holm(p: Floats) -> Floats:
     return corrected
 
 
-def williams(first: float, second: float, between: float, n: int) -> Tested:
+def williams(first: float, second: float, between: float, n: int) -> SignificanceTest:
     """Whether two correlations with the same third column differ (Williams, 1959; t with n - 3 degrees).
 
     `between` is the correlation of the two columns with each other; all from the same n rows.
@@ -44,10 +44,10 @@ def williams(first: float, second: float, between: float, n: int) -> Tested:
     if spread <= 0:
         return UNTESTED
     t = (first - second) * math.sqrt((n - 1) * (1 + between) / spread)
-    return Tested(t, float(2 * stdtr(n - 3, -abs(t))))
+    return SignificanceTest(t, float(2 * stdtr(n - 3, -abs(t))))
 
 
-def steiger(first: float, second: float, between: float, n: int) -> Tested:
+def steiger(first: float, second: float, between: float, n: int) -> SignificanceTest:
     """The same by Fisher's z, with the covariance taken at the mean of the two (Steiger, 1980)."""
     if n < 4 or not math.isfinite(first + second + between) or max(abs(first), abs(second)) >= 1:
         return UNTESTED
@@ -59,4 +59,4 @@ def steiger(first: float, second: float, between: float, n: int) -> Tested:
     if apart <= 0:
         return UNTESTED
     z = (math.atanh(first) - math.atanh(second)) * math.sqrt((n - 3) / apart)
-    return Tested(z, float(2 * ndtr(-abs(z))))
+    return SignificanceTest(z, float(2 * ndtr(-abs(z))))

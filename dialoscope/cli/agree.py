@@ -8,10 +8,12 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Halves,
     MapBeside,
+    Notes,
     Plot,
     RatingFiles,
     Run,
@@ -53,12 +55,14 @@ def agree(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Show which metrics agree, and advise which to report."""
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     agreement = dialoscope.agree(
         dialoscope.Result.load(run),
         ratings=options.ratings(ratings, map),
@@ -72,6 +76,6 @@ def agree(
         confidence=confidence,
         seed=seed,
     )
-    screen.show(agreement.printed(form))
+    screen.show_report(agreement, form, notes=notes)
     view = agreement.plain
     screen.draw(lambda: figures.clustermap(view.r, view.tree.linkage, view.names, view.support), plot)

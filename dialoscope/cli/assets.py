@@ -29,7 +29,7 @@ def listing(context: typer.Context, json: AsJson = False) -> None:
     if context.invoked_subcommand is None:
         from dialoscope.models.registry import asset_table
 
-        screen.show(asset_table.as_json() if json else asset_table.as_text())
+        screen.show(asset_table.as_json() if json else asset_table.as_text(screen.width()))
 
 
 @assets.command(cls=Verb)

@@ -8,6 +8,7 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Draws,
@@ -15,6 +16,7 @@ from dialoscope.cli.options import (
     Format,
     Licence,
     Map,
+    Notes,
     OnError,
     RepliesOf,
     Separator,
@@ -78,12 +80,14 @@ def audit(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Degrade real replies step by step: which metrics notice?"""
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
@@ -112,7 +116,7 @@ def audit(
             **{name: value for name, value in choices.items() if value},
         )
     screen.warn(report.result.provenance.notices())
-    screen.show(report.printed(form, signatures=signatures))
+    screen.show_report(report, form, notes=notes, signatures=signatures)
     if output is not None:  # last, so that the table is printed even if the disk fails
         report.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")

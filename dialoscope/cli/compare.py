@@ -9,11 +9,13 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Halves,
     MapBeside,
     Mean,
+    Notes,
     Plot,
     RatingFiles,
     Run,
@@ -84,6 +86,8 @@ def compare(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Test whether one system is better than another.
 
@@ -92,7 +96,7 @@ def compare(
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     with progress.bar("Comparing", None, unit="pairs") as advance:
         comparisons = dialoscope.compare(
             dialoscope.Result.load(run),
@@ -109,8 +113,8 @@ def compare(
             ratings=options.ratings(ratings, map),
             progress=advance,
         )
-    screen.show(comparisons.printed(form, signatures=signatures))
-    rows = [figures.Row(*bar) for bar in comparisons.bars()]
+    screen.show_report(comparisons, form, notes=notes, signatures=signatures)
+    rows = [figures.ForestRow(*bar) for bar in comparisons.bars()]
     screen.draw(lambda: figures.intervals(rows, comparisons.axis, comparisons.title), plot)
     if not comparisons.passed:
         raise typer.Exit(1)

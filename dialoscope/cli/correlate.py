@@ -8,11 +8,13 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Aspects,
     Confidence,
     Halves,
     MapBeside,
+    Notes,
     Plot,
     RatingFiles,
     Run,
@@ -53,7 +55,7 @@ SystemValue = Annotated[
         help="Value of a system: the metric's own for all its replies, or the mean over them.",
     ),
 ]
-Fewest = Annotated[int, typer.Option(min=2, help="How many replies, or systems, a coefficient needs.")]
+MinPoints = Annotated[int, typer.Option(min=2, help="Smallest number of replies or systems for it.")]
 Permutations = Annotated[
     int, typer.Option(metavar="N", min=100, help="Number of permutations, for tests over systems.")
 ]
@@ -80,7 +82,7 @@ def correlate(
     group: Groups = [],
     coefficient: Coefficients = [],
     system_value: SystemValue = "own",
-    fewest: Fewest = 3,
+    min_points: MinPoints = 3,
     better: Better = None,
     every_pair: EveryPair = False,
     confidence: Confidence = 0.95,
@@ -93,13 +95,15 @@ def correlate(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Correlate each metric of a run with people's ratings."""
     import dialoscope
-    from dialoscope.report.figures.correlated import check, correlated
+    from dialoscope.report.figures.correlated import check_kind, draw_correlations
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
-    check(figure)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    check_kind(figure)
     pairs = every_pair or better is not None
     choices: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
     if pairs:
@@ -113,7 +117,7 @@ def correlate(
             aspect=aspect or None,
             scores=options.scores(scores, map),
             system_value=system_value,
-            fewest=fewest,
+            min_points=min_points,
             confidence=confidence,
             draws=draws,
             permutations=permutations,
@@ -121,11 +125,9 @@ def correlate(
             progress=progress,
             **{name: values for name, values in choices.items() if values},
         )
-    if pairs:
-        screen.show(correlations.better(*(better or ())).printed(form))
-    else:
-        screen.show(correlations.printed(form, signatures=signatures))
-    screen.draw(lambda: correlated(correlations, figure), plot)
+    shown = correlations.better(*(better or ())) if pairs else correlations
+    screen.show_report(shown, form, notes=notes, signatures=signatures)
+    screen.draw(lambda: draw_correlations(correlations, figure), plot)
 
 
 def _check_pairs(choices: dict[str, list[str]], *, twice: bool) -> None:

@@ -20,8 +20,8 @@ def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
         record = trust.of(metric)
         return {"told": record.told, **record.numbers}
 
-    form = options.form(json=json, csv=False, markdown=markdown)
+    form = options.form(json=json, markdown=markdown)
     listing = catalogue(trust=trust_of)
-    screen.show(listing.printed(form))
+    screen.show(listing.text() if form == "text" else listing.printed(form))
     if form != "text":  # the text has these warnings itself
         screen.warn(listing.broken)

@@ -150,6 +150,8 @@ Licence = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
 AsMarkdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
+AsLatex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")]
+Notes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only the short ones.")]
 
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
@@ -215,12 +217,13 @@ def metrics(
     return [*names, *(metric for name in suites for metric in dialoscope.suite(name, licence=choice))] or None
 
 
-def form(*, json: bool, csv: bool, markdown: bool) -> str:
+def form(*, json: bool = False, csv: bool = False, markdown: bool = False, latex: bool = False) -> str:
     """The form in which a table is printed."""
-    forms = [name for name, wanted in (("json", json), ("csv", csv), ("markdown", markdown)) if wanted]
-    if len(forms) > 1:
-        raise DialoscopeError(f"--{' and --'.join(forms)} exclude each other; choose one.")
-    return forms[0] if forms else "text"
+    forms = {"json": json, "csv": csv, "markdown": markdown, "latex": latex}
+    chosen = [name for name, is_chosen in forms.items() if is_chosen]
+    if len(chosen) > 1:
+        raise DialoscopeError(f"--{' and --'.join(chosen)} exclude each other; choose one.")
+    return chosen[0] if chosen else "text"
 
 
 def _pairs(texts: Sequence[str], option: str, example: str) -> dict[str, str]:

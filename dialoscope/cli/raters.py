@@ -8,12 +8,14 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Aspects,
     Confidence,
     Format,
     Halves,
     MapBeside,
+    Notes,
     RatingFiles,
     Run,
     SeedOfRun,
@@ -48,11 +50,13 @@ def raters(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Measure how well raters agree, and who does not."""
     import dialoscope
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     report = dialoscope.raters(
         dialoscope.Result.load(run),
         options.ratings(ratings, map, format),
@@ -64,4 +68,4 @@ def raters(
         draws=draws,
         seed=seed,
     )
-    screen.show(report.printed(form))
+    screen.show_report(report, form, notes=notes)

@@ -13,6 +13,7 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Draws,
@@ -21,6 +22,7 @@ from dialoscope.cli.options import (
     Licence,
     Map,
     Mean,
+    Notes,
     OnError,
     RepliesOf,
     Scale,
@@ -114,12 +116,14 @@ def score(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Score replies: systems × metrics, with intervals."""
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
@@ -154,7 +158,9 @@ def score(
         trust=dialoscope.trust() if trust else None,
         mean=mean,
     )
-    screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
+    screen.show_report(
+        table, form, notes=notes, signatures=signatures, sources=result.provenance.list_licences()
+    )
     if output is not None:  # last, so that the table is printed even if the disk fails
         result.save(output, overwrite=overwrite)
         screen.note(f"Saved to {output}")

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from dialoscope.core.progress import notice
-from dialoscope.core.safe_text import listed_in_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from dialoscope.runs.table import Table
+    from dialoscope.core.render.document import Report
 
 
 def show(text: str) -> None:
@@ -24,23 +23,24 @@ def show(text: str) -> None:
         sys.stdout.flush()
 
 
-def show_table(table: "Table", form: str, *, signatures: bool, sources: Sequence[str] = ()) -> None:
-    """Print a table; its notes follow in the forms for people, not in JSON and CSV.
+def show_report(
+    report: "Report",
+    form: str,
+    *,
+    notes: bool = False,
+    signatures: bool = False,
+    sources: Sequence[str] = (),
+) -> None:
+    """A report in the form asked for, as wide as the terminal.
 
     `sources` are lines about models and data, printed after the signatures.
     """
-    width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
-    forms = {
-        "text": lambda: table.text(width),
-        "json": table.json,
-        "csv": table.csv,
-        "markdown": table.markdown,
-    }
-    show(forms[form]())
-    if form in ("text", "markdown"):
-        show("")
-        notes = table.notes() + ([*table.signatures(), *sources] if signatures else [])
-        show("\n".join(notes if form == "text" else listed_in_markdown(notes)))
+    show(report.printed(form, notes=notes, signatures=signatures, sources=sources, width=width()))
+
+
+def width() -> int | None:
+    """The columns of the terminal; None where the output goes elsewhere."""
+    return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
 
 
 def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:

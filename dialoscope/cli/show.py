@@ -8,10 +8,12 @@ from dialoscope.cli import options, screen
 from dialoscope.cli.options import (
     AsCsv,
     AsJson,
+    AsLatex,
     AsMarkdown,
     Confidence,
     Draws,
     Mean,
+    Notes,
     Run,
     Signatures,
     Significance,
@@ -43,11 +45,13 @@ def show(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Print the table of a saved run without scoring again."""
     import dialoscope
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     result = dialoscope.Result.load(run)
     if explain is not None:
         _show_explanations(result, explain, form)
@@ -60,7 +64,9 @@ def show(
         mean=mean,
     )
     screen.warn(result.provenance.notices())
-    screen.show_table(table, form, signatures=signatures, sources=result.provenance.list_licences())
+    screen.show_report(
+        table, form, notes=notes, signatures=signatures, sources=result.provenance.list_licences()
+    )
 
 
 def _show_explanations(result: "Result", metric: str, form: str) -> None:

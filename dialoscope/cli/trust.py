@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialoscope.cli import options, screen
-from dialoscope.cli.options import AsCsv, AsJson, AsMarkdown, Confidence, Halves, Plot, SeedOfRun
+from dialoscope.cli.options import (
+    AsCsv,
+    AsJson,
+    AsLatex,
+    AsMarkdown,
+    Confidence,
+    Halves,
+    Notes,
+    Plot,
+    SeedOfRun,
+)
 
 if TYPE_CHECKING:
     from dialoscope import Trust
-    from dialoscope.report.figures import Row
+    from dialoscope.report.figures import ForestRow
 
 Runs = Annotated[
     list[Path],
@@ -40,26 +50,30 @@ def trust(
     json: AsJson = False,
     csv: AsCsv = False,
     markdown: AsMarkdown = False,
+    latex: AsLatex = False,
+    notes: Notes = False,
 ) -> None:
     """Show each metric's correlation on rated corpora."""
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown)
+    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
     results = [dialoscope.Result.load(run) for run in runs]
     names = [run.resolve().name for run in runs]
     correlations = dialoscope.trust(
         *results, names=names, aspect=aspect, confidence=confidence, draws=draws, seed=seed
     )
-    screen.show(correlations.printed(form))
+    screen.show_report(correlations, form, notes=notes)
     screen.draw(lambda: figures.intervals(_rows(correlations), _axis(aspect)), plot)
 
 
-def _rows(correlations: "Trust") -> "list[Row]":
-    from dialoscope.report.figures import Row
+def _rows(correlations: "Trust") -> "list[ForestRow]":
+    from dialoscope.report.figures import ForestRow
 
     return [
-        Row(f"{row.metric} ↓" if row.higher_is_better is False else row.metric, *correlations.mean(row)[:3])
+        ForestRow(
+            f"{row.metric} ↓" if row.higher_is_better is False else row.metric, *correlations.mean(row)[:3]
+        )
         for row in correlations.ranked()
     ]
 

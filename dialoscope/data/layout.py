@@ -20,6 +20,8 @@ class Row(NamedTuple):
 
     example: Example
     ratings: tuple[Rating, ...] = ()
+    perturbed: bool = False
+    """Whether the reply was changed on purpose, so that nothing odd about it is worth a warning."""
 
     @property
     def unit(self) -> str | None:

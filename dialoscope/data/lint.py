@@ -159,7 +159,9 @@ class Lint:
         self._aspects: dict[str, _AspectValues] = {}
 
     def add(self, row: Row) -> None:
-        """Inspect one row."""
+        """Inspect one row, unless it was made worse on purpose."""
+        if row.perturbed:
+            return
         system = self._systems.get(row.example.system)
         if system is None:
             system = self._systems[row.example.system] = _SystemCounts(row.example.id)

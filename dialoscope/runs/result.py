@@ -19,7 +19,7 @@ from dialoscope.runs.differences import Both, differences, of_metric
 from dialoscope.runs.provenance import Provenance
 from dialoscope.runs.rating_columns import Ratings
 from dialoscope.runs.resampling import HALVES, Draws, Interval, fewest_halves
-from dialoscope.runs.table import Cell, Table, Trusted, best_of
+from dialoscope.runs.table import Cell, MetricTrust, Table, best_of
 
 if TYPE_CHECKING:
     import pandas
@@ -162,7 +162,7 @@ class Result(SharedWork):
         if trust is None:
             return table
         known = {self.label(metric): trust.of(metric) for metric in self.metrics}
-        return replace(table, cells=tuple(_with_trust(cell, known[cell.metric]) for cell in table.cells))
+        return replace(table, cells=tuple(_add_trust(cell, known[cell.metric]) for cell in table.cells))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -351,12 +351,12 @@ class Result(SharedWork):
 class Trusting(Protocol):
     """Knows how far metrics can be trusted."""
 
-    def of(self, metric: Metric[Any]) -> Trusted:
+    def of(self, metric: Metric[Any]) -> MetricTrust:
         """What is known of one, or why nothing is."""
         ...
 
 
-def _with_trust(cell: Cell, trust: Trusted) -> Cell:
+def _add_trust(cell: Cell, trust: MetricTrust) -> Cell:
     return replace(cell, trust=trust.numbers, trust_told=trust.told)
 
 

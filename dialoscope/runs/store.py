@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MetricError, RunError
 from dialoscope.core.files import check_writable, follow_link, hash_file, recover, stage
+from dialoscope.core.json_values import undefined_as_null
 from dialoscope.core.tally import Column, Ragged, Tally
 from dialoscope.metrics import Metric
 from dialoscope.metrics import metric as read_metric
@@ -340,7 +341,11 @@ def _manifest(result: Result, hashes: Mapping[str, str]) -> dict[str, Any]:
             }
             for metric in result.metrics
         ],
-        "table": {"confidence": CONFIDENCE, "draws": DRAWS, "cells": result.table().records()},
+        "table": {
+            "confidence": CONFIDENCE,
+            "draws": DRAWS,
+            "cells": undefined_as_null(result.table().content()),
+        },
         "provenance": dataclasses.asdict(result.provenance),
         "files": dict(hashes),
     }

@@ -1,16 +1,20 @@
-"""A table of systems and metrics, in the forms people paste it into."""
+"""The table of a run: systems × metrics, with what a reader must know of the numbers."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
-from unicodedata import combining, east_asian_width
 
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.json_values import undefined_as_null
-from dialoscope.core.render.document import gathered
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import cell_in_markdown, printable
+from dialoscope.core.render.document import (
+    Report,
+    choose_notes,
+    describe_amounts,
+    group,
+    list_signatures,
+)
+from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number
+from dialoscope.core.safe_text import printable
 
 _MEANS = {
     "replies": "Means are over replies: contexts with more replies count more (--mean contexts: alike).",
@@ -18,6 +22,8 @@ _MEANS = {
 }
 UNEQUAL = 1.1
 """Amounts of which one is so many times another are unequal."""
+BRIEF = 4
+"""Numbers beside a value that a short note holds."""
 
 
 def differ(*amounts: int) -> bool:
@@ -25,14 +31,8 @@ def differ(*amounts: int) -> bool:
     return max(amounts) > UNEQUAL * min(amounts)
 
 
-class Bold(str):
-    """A cell that Markdown shows in bold."""
-
-    __slots__ = ()
-
-
-class Trusted(NamedTuple):
-    """How a metric goes with what people say, over rated corpora; NaN where that is not known."""
+class MetricTrust(NamedTuple):
+    """How a metric correlates with ratings, over rated corpora; NaN where that is not known."""
 
     spearman: float = math.nan
     low: float = math.nan
@@ -49,7 +49,7 @@ class Trusted(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """What one metric says of one system."""
+    """The value of one metric for one system."""
 
     system: str
     metric: str
@@ -65,28 +65,28 @@ class Cell:
     p: float | None
     """Significance of the difference to the best system, where it was asked for; NaN where it is unknown."""
     compared: int | None
-    """How many items the two systems were compared on."""
+    """The number of items that the two systems were compared on."""
     signature: str
     beside: Mapping[str, float] = field(default_factory=dict)
-    """What must be seen next to the value: from how many points it is, how much it varies by chance."""
+    """What must be seen next to the value: the number of points, variation between random seeds."""
     depends_on: str = ""
-    """What the metric needs equally much of: words or replies; nothing where it is a mean of some kind."""
+    """What the metric needs equally much of: words or replies; empty where it is a mean of some kind."""
     amount: int = 0
     """The number of these."""
     caution: str = ""
     """Why the value should not be taken at its word."""
     trust: Mapping[str, float] = field(default_factory=dict)
-    """How the metric goes with what people say, where it was asked for and is known."""
+    """How the metric correlates with ratings, where it was asked for and is known."""
     trust_told: str = ""
     """The same in words, or why it is not known."""
 
 
 _OPTIONAL = ("p", "compared", "beside", "depends_on", "amount", "caution", "trust", "trust_told")
-"""What is left out where no cell has it."""
+"""Columns that are left out where no cell has a value."""
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Report):
     """Cells, metric by metric, each with the systems in the same order."""
 
     cells: tuple[Cell, ...]
@@ -94,121 +94,149 @@ class Table:
     metrics: tuple[str, ...]
     confidence: float
     mean: str = ""
-    """What means are over, replies or contexts; nothing where that is the same."""
+    """What means are over, replies or contexts; empty where that is the same."""
 
     def cell(self, system: str, metric: str) -> Cell:
-        """What the metric says of the system."""
+        """The cell of a system and a metric."""
         if system not in self.systems or metric not in self.metrics:
             known = ", ".join((*self.systems, *self.metrics))
             raise DialoscopeError(f"The table has no {metric} of {system}; it has: {known}.")
         return self.cells[self.metrics.index(metric) * len(self.systems) + self.systems.index(system)]
 
-    def grid(self, best: Callable[[str], str] = str) -> list[list[str]]:
-        """Texts with a head row and a head column; the longer side goes down, and `best` marks the best."""
-        across = [["", *map(printable, self.systems), *self._trust_of(None)]]
-        for metric in self.metrics:
-            row = [self.cell(system, metric) for system in self.systems]
-            texts = (best(_text(cell)) if cell.best else _text(cell) for cell in row)
-            across.append([printable(metric), *texts, *self._trust_of(metric)])
-        down = len(self.metrics) >= len(self.systems)
-        return across if down else [list(row) for row in zip(*across, strict=True)]
+    def grid(self) -> Grid:
+        """The values; the longer side goes down, unless the table is too wide."""
+        trust = ["trust"] if self._shows_trust else []
+        rows: list[list[GridCell]] = [
+            [
+                metric,
+                *(_quantity(self.cell(system, metric)) for system in self.systems),
+                *self._trust_of(metric),
+            ]
+            for metric in self.metrics
+        ]
+        grid = Grid(["", *self.systems, *trust], rows, turns=True)
+        return grid if len(self.metrics) >= len(self.systems) else grid.turned()
 
-    def text(self, width: int | None = None) -> str:
-        """For a terminal or a mail; the best of each metric is starred. Columns that do not fit go below."""
-        grid = self.grid(best="{} *".format)
-        widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
-        blocks: list[list[int]] = [[]]
-        for place in range(1, len(widths)):
-            used = widths[0] + sum(widths[other] + 2 for other in blocks[-1])
-            if width is not None and blocks[-1] and used + widths[place] + 2 > width:
-                blocks.append([])
-            blocks[-1].append(place)
-        return "\n\n".join(
-            aligned([[row[place] for place in (0, *block)] for row in grid]) for block in blocks
-        )
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def markdown(self) -> str:
-        """For a README or an issue; the best of each metric is bold."""
-        return marked_down(self.grid(best=Bold))
-
-    def csv(self) -> str:
-        """One line for each system and metric."""
-        rows = [{name: _in_one(value) for name, value in row.items()} for row in self.rows()]
-        return as_csv(rows, self._shown())
-
-    def json(self) -> str:
-        """A list of objects, undefined as null."""
-        return as_json(self.records())
-
-    def records(self) -> list[dict[str, Any]]:
-        """The objects of `json`, with None for undefined numbers, without columns that no cell fills."""
-        names = self._shown()
-        return [{name: undefined_as_null(row[name]) for name in names} for row in self.rows()]
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """The values, and how to read them."""
+        return [self.grid(), Notes(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each system and metric."""
         return [asdict(cell) for cell in self.cells]
 
-    def notes(self) -> list[str]:
-        """What a reader must know to read the table."""
+    def columns(self) -> list[str]:
+        """The names of a cell's values; optional ones only where some cell has them."""
+        missing = [
+            name for name in _OPTIONAL if all(getattr(cell, name) in (None, "", {}) for cell in self.cells)
+        ]
+        return [name for name in Cell.__dataclass_fields__ if name not in missing]
+
+    def content(self) -> list[dict[str, Any]]:
+        """The records without the columns that no cell has a value in."""
+        names = self.columns()
+        return [{name: row[name] for name in names} for row in self.rows()]
+
+    def signatures(self) -> list[str]:
+        """How each number was made."""
+        return list_signatures((cell.metric, cell.signature) for cell in self.cells)
+
+    def notes(self, *, details: bool = False) -> list[str]:
+        """The few notes that every reader needs; or all, with the details of each system."""
+        short = [
+            *self._legend(),
+            *(beside for metric in self.metrics if (beside := self._common_beside(metric))),
+            *dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution),
+            *self._unequal(details=details),
+            *self._undefined(),
+        ]
+        parts = list(dict.fromkeys(self._compared_on_part()))
+        if any(cell.p is not None for cell in self.cells):
+            short.append("p: paired test against the best system, not corrected for the number of tests.")
+            short += parts if len(parts) == 1 else []
+        more = [
+            *filter(None, (self._beside_each(metric) for metric in self.metrics)),
+            *self._undefined_each(),
+            *self._unknown_trust(),
+            *(parts if len(parts) > 1 else []),
+        ]
+        return choose_notes(short, more, details=details)
+
+    def _shown(self, *, notes: bool) -> list[Section]:
+        return self.sections(notes=True) if notes else [self.grid()]
+
+    def _legend(self) -> Iterator[str]:
         best = ", * or bold: best system" if any(cell.best for cell in self.cells) else ""
-        notes = [f"[low, high]: {100 * self.confidence:g}% interval{best}."]
+        yield f"[low, high]: {100 * self.confidence:g}% interval{best}."
         if self.mean:
-            notes.append(_MEANS[self.mean])
+            yield _MEANS[self.mean]
         flat = [cell for cell in self.cells if math.isnan(cell.low) and not math.isnan(cell.value)]
         if any(cell.items > 1 and not cell.caution for cell in flat):
-            notes.append("No interval: the value is the same for all contexts, or known of too few.")
-        undefined = [cell for cell in self.cells if cell.undefined]
-        notes += [*filter(None, map(self._beside, self.metrics)), *self._trust_notes()]
-        notes += dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution)
-        notes += self._unequal()
-        notes += [
-            f"{printable(cell.metric)} is undefined for {cell.undefined} of {cell.replies} replies "
-            f"of {printable(cell.system)}."
-            for cell in undefined[:10]
-        ]
-        if len(undefined) > 10:
-            notes.append(f"… and for some replies in {len(undefined) - 10} more cells.")
-        if self._tested():
-            notes.append("p: paired test against the best system, not corrected for the number of tests.")
-            notes += dict.fromkeys(self._compared_on_part())
-        return notes
+            yield "No interval: the value is the same for all contexts, or known of too few."
+        if self._shows_trust:
+            yield (
+                "trust: Spearman's correlation with ratings of replies as a whole, over rated corpora; "
+                "'dialoscope trust' shows each."
+            )
 
-    def _unequal(self) -> Iterator[str]:
-        """Metrics that depend on how much a system says, where systems say unequally much."""
-        found: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    def _unequal(self, *, details: bool) -> Iterator[str]:
+        """Metrics that depend on the number of words, where systems say unequally much."""
+        groups: dict[tuple[str, tuple[int, ...]], list[str]] = {}
         for metric in self.metrics:
             cells = [self.cell(system, metric) for system in self.systems]
             amounts = tuple(cell.amount for cell in cells)
             if cells[0].depends_on and differ(*amounts):
-                found.setdefault((cells[0].depends_on, amounts), []).append(printable(metric))
-        for (what, amounts), metrics in found.items():
-            each = ", ".join(
-                f"{printable(system)} {amount}" for system, amount in zip(self.systems, amounts, strict=True)
+                groups.setdefault((cells[0].depends_on, amounts), []).append(metric)
+        for (kind, amounts), metrics in groups.items():
+            yield describe_amounts(
+                metrics, kind, dict(zip(self.systems, amounts, strict=True)), details=details
             )
-            yield f"{', '.join(metrics)} depend{'s' * (len(metrics) == 1)} on the number of {what}: {each}."
 
-    def _beside(self, metric: str) -> str:
-        """What stands beside the values of a metric, if anything, once for systems that have the same."""
-        details = self._details(metric)
-        if not details:
+    def _undefined(self) -> Iterator[str]:
+        """Replies without a value: metrics that are undefined for the same number of them together."""
+        counts = {metric: self._undefined_cells(metric) for metric in self.metrics}
+        replies = sum(cell.replies for cell in self.cells[: len(self.systems)])
+        alike = group(
+            ((sum(cell.undefined for cell in cells), cells[0].system if len(cells) == 1 else ""), metric)
+            for metric, cells in counts.items()
+            if cells
+        )
+        for (undefined, system), metrics in alike.items():
+            names = f"{', '.join(metrics)} {'is' if len(metrics) == 1 else 'are'}"
+            of = next((cell.replies for cell in self.cells if cell.system == system), replies)
+            whose = f" of {system}" if system else ""
+            yield printable(f"{names} undefined for {undefined} of {of} replies{whose}.")
+
+    def _undefined_each(self) -> Iterator[str]:
+        """The same for each system, where there are several."""
+        for metric in self.metrics:
+            cells = self._undefined_cells(metric)
+            if len(cells) > 1:
+                each = ", ".join(f"{cell.undefined} of {cell.replies} of {cell.system}" for cell in cells)
+                yield printable(f"{metric} is undefined for {each}.")
+
+    def _undefined_cells(self, metric: str) -> list[Cell]:
+        cells = (self.cell(system, metric) for system in self.systems)
+        return [cell for cell in cells if cell.undefined]
+
+    def _common_beside(self, metric: str) -> str:
+        """The few numbers beside the values of a metric that are the same for all systems."""
+        numbers = [self._beside(system, metric) for system in self.systems]
+        if not numbers[0] or len(numbers[0]) > BRIEF or any(other != numbers[0] for other in numbers):
             return ""
-        if len(details) == 1:
-            return f"{printable(metric)}: {next(iter(details))}."
-        parts = (f"{', '.join(map(printable, systems))}: {text}" for text, systems in details.items())
-        return f"{printable(metric)} of {'; '.join(parts)}."
+        return printable(f"{metric}: {', '.join(numbers[0])}.")
 
-    def _details(self, metric: str) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for system in self.systems:
-            beside = self.cell(system, metric).beside
-            text = ", ".join(f"{name} {_brief(value)}" for name, value in beside.items() if name != "n")
-            if text:
-                found.setdefault(text, []).append(system)
-        return found
+    def _beside_each(self, metric: str) -> str:
+        """The numbers beside the values of a metric, once for systems that have the same."""
+        if self._common_beside(metric):
+            return ""
+        each = group((", ".join(self._beside(system, metric)), system) for system in self.systems)
+        parts = [f"{', '.join(systems)}: {numbers}" for numbers, systems in each.items() if numbers]
+        return printable(f"{metric} of {'; '.join(parts)}.") if parts else ""
+
+    def _beside(self, system: str, metric: str) -> list[str]:
+        beside = self.cell(system, metric).beside
+        return [f"{name} {_brief(value)}" for name, value in beside.items() if name != "n"]
 
     def _compared_on_part(self) -> Iterator[str]:
         for cell in self.cells:
@@ -218,66 +246,20 @@ class Table:
                     f"{cell.items} contexts that both answered."
                 )
 
-    def _trust_of(self, metric: str | None) -> list[str]:
-        """A last column, where trust was asked for: its head, or what is known of a metric."""
-        if not any(cell.trust_told for cell in self.cells):
-            return []
-        if metric is None:
-            return ["trust"]
+    @property
+    def _shows_trust(self) -> bool:
+        return any(cell.trust_told for cell in self.cells)
+
+    def _trust_of(self, metric: str) -> list[str]:
+        """The last cell of a metric's row, where trust was asked for."""
         cell = self.cell(self.systems[0], metric)
-        return [printable(cell.trust_told) if cell.trust else "–"]
+        return [cell.trust_told if cell.trust else "–"] if self._shows_trust else []
 
-    def _trust_notes(self) -> Iterator[str]:
-        """How to read the column, and why some of it is empty."""
-        if self._trust_of(None):
-            yield (
-                "trust: Spearman's correlation with what people said of replies as a whole, over rated "
-                "corpora; 'dialoscope trust' shows each."
-            )
+    def _unknown_trust(self) -> Iterator[str]:
+        """Why the trust of some metrics is not known."""
         unknown = [cell for cell in self.cells if cell.trust_told and not cell.trust]
-        for why, named in gathered((cell.trust_told, cell.metric) for cell in unknown).items():
-            yield printable(f"No trust of {', '.join(named)}: {why}.")
-
-    def signatures(self) -> list[str]:
-        """How each number was made."""
-        return list(dict.fromkeys(printable(f"{cell.metric}: {cell.signature}") for cell in self.cells))
-
-    def _shown(self) -> list[str]:
-        """The columns of a list of cells."""
-        missing = [
-            name for name in _OPTIONAL if not any(_is_there(getattr(cell, name)) for cell in self.cells)
-        ]
-        return [name for name in Cell.__dataclass_fields__ if name not in missing]
-
-    def _tested(self) -> bool:
-        return any(cell.p is not None for cell in self.cells)
-
-
-def aligned(grid: Sequence[Sequence[str]]) -> str:
-    """Rows of texts, the first a head, in columns as wide as what they hold."""
-    widths = [max(map(_width, column)) for column in zip(*grid, strict=True)]
-    lines = ["  ".join(map(_filled, row, widths)).rstrip() for row in grid]
-    return "\n".join([lines[0], "  ".join("─" * width for width in widths), *lines[1:]])
-
-
-def marked_down(grid: Sequence[Sequence[str]]) -> str:
-    """Rows of texts, the first a head, as a table in Markdown."""
-    rows = ["| " + " | ".join(map(_marked, row)) + " |" for row in grid]
-    return "\n".join([rows[0], "|---" * len(grid[0]) + "|", *rows[1:]])
-
-
-def _marked(cell: str) -> str:
-    plain = cell_in_markdown(cell)
-    return f"**{plain}**" if isinstance(cell, Bold) else plain
-
-
-def _width(text: str) -> int:
-    """The columns a text takes on a screen: East Asian characters take two, marks none."""
-    return sum(2 if east_asian_width(c) in "WF" else not combining(c) for c in text)
-
-
-def _filled(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
+        for why, metrics in group((cell.trust_told, cell.metric) for cell in unknown).items():
+            yield printable(f"No trust of {', '.join(metrics)}: {why}.")
 
 
 def best_of(scores: Mapping[str, float], higher_is_better: bool | None) -> str | None:
@@ -288,45 +270,11 @@ def best_of(scores: Mapping[str, float], higher_is_better: bool | None) -> str |
     return (max if higher_is_better else min)(defined, key=lambda system: defined[system])
 
 
-def _text(cell: Cell) -> str:
-    value = number(cell.value)
-    if not math.isnan(cell.low):
-        value += f" [{number(cell.low)}, {number(cell.high)}]"
-    if "n" in cell.beside:
-        value += f" n={_brief(cell.beside['n'])}"
-    return value if cell.p is None else f"{value} {_p(cell.p)}"
-
-
-def _p(p: float) -> str:
-    text = chance(p)
-    return f"p{text}" if text.startswith("<") else f"p={text}"
-
-
-def chance(p: float) -> str:
-    """A p-value as papers write it: .012, <.001."""
-    if math.isnan(p):
-        return "–"
-    return "<.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".")
-
-
-def number(value: float) -> str:
-    """Enough digits to tell systems apart, no more."""
-    if math.isnan(value):
-        return "–"
-    return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+def _quantity(cell: Cell) -> Quantity:
+    n = _brief(cell.beside["n"]) if "n" in cell.beside else ""
+    return Quantity(cell.value, cell.low, cell.high, n=n, p=cell.p, best=cell.best)
 
 
 def _brief(value: float) -> str:
     """A count as it is, any other number as in the table."""
     return f"{value:.0f}" if math.isfinite(value) and value == round(value) else number(value)
-
-
-def _is_there(value: object) -> bool:
-    return value is not None and value != "" and value != {}
-
-
-def _in_one(value: object) -> object:
-    """Several numbers as one text."""
-    if not isinstance(value, dict):
-        return value
-    return " ".join(f"{name}={'' if math.isnan(one) else f'{one:.10g}'}" for name, one in value.items())

@@ -43,7 +43,7 @@ def test_the_list_says_what_there_is_and_what_is_here(cli, lab):
     assert code == 0
     lines = out.splitlines()
     assert " ".join(lines[0].split()) == "name kind installed on disk download licence description"
-    rows = {line.split()[0]: line for line in lines[1 : 1 + len(assets.ASSETS)]}
+    rows = {line.split()[0]: line for line in lines[2 : 2 + len(assets.ASSETS)]}
     assert list(rows) == list(assets.ASSETS)
     assert "dialogues       damaged    40 MB    8.1 MB    MIT" in rows["chitchat"]
     assert f"chitchat is damaged: the SHA-256 of dataset.json is {sha256(bytes(SIZE)).hexdigest()}" in out

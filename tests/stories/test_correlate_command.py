@@ -14,7 +14,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.cli.correlate import correlate as command
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.report.figures.correlated import correlated
+from dialoscope.report.figures.correlated import draw_correlations
 from scripts import documents
 from scripts.documents import differences
 from tests.arithmetic import DOUBLE_ERROR
@@ -42,7 +42,7 @@ def test_the_command_shows_what_the_function_says(cli, run):
 
 def test_the_defaults_are_those_of_python():
     ours, theirs = (inspect.signature(one).parameters for one in (command, ds.correlate))
-    for name in ("system_value", "fewest", "confidence", "draws", "permutations", "seed"):
+    for name in ("system_value", "min_points", "confidence", "draws", "permutations", "seed"):
         assert ours[name].default == theirs[name].default
     assert [ours[name].default for name in ("level", "group", "coefficient", "aspect")] == [[]] * 4
 
@@ -91,12 +91,11 @@ def test_ratings_and_scores_may_come_from_files_of_their_own(cli, run, tmp_path)
 
 
 def test_two_metrics_against_each_other(cli, run):
-    code, out, err = cli(
-        "correlate", run, "--better", "rouge-l", "words", "--draws", 100, "--aspect", "fluency"
-    )
+    fluency = ("--draws", 100, "--aspect", "fluency", "--notes")
+    code, out, err = cli("correlate", run, "--better", "rouge-l", "words", *fluency)
     assert (code, err) == (0, "")
     assert out.splitlines()[2].split()[:3] == ["fluency", "rouge-l", "words"]
-    assert "both from random halves of the contexts" in out
+    assert "Interval and p are from random halves of the contexts" in out
     tests = json.loads(cli("correlate", run, "--better", "rouge-l", "words", *QUICK, "--json")[1])
     assert {"williams_p", "steiger_p"} < tests[0].keys()
     rows = json.loads(cli("correlate", run, "--every-pair", *QUICK, "--json", "--coefficient", "pearson")[1])
@@ -127,7 +126,7 @@ def test_dots_of_replies_bear_no_coefficient_of_systems(cli, run, tmp_path):
     with pytest.raises(
         DialoscopeError, match=r"No metric has a value for a reply, so that there are no dots"
     ):
-        correlated(replace(whole, cells=()))
+        draw_correlations(replace(whole, cells=()))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import numpy as np
 
 from dialoscope.analysis.agreement.clustered import Group
 from dialoscope.analysis.agreement.clustering import Cluster
-from dialoscope.analysis.agreement.coefficient_matrix import Matrix
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.trust.known import FITTED
 from dialoscope.core.safe_text import printable
@@ -44,7 +44,7 @@ class Evidence:
     """All that advice is made from; metrics of which lower is better are turned over."""
 
     names: tuple[str, ...]
-    matrix: Matrix
+    matrix: CoefficientMatrix
     """The metrics with each other, and with people as one more column where they rated these replies."""
     clusters: tuple[Cluster, ...]
     groups: tuple[Group, ...]
@@ -137,7 +137,7 @@ def _more_than_little(r: Estimate) -> bool:
     return r.value >= LITTLE and r.low > 0
 
 
-def _without(of: Evidence, matrix: Matrix, place: int) -> Matrix:
+def _without(of: Evidence, matrix: CoefficientMatrix, place: int) -> CoefficientMatrix:
     """What others have left to add, which only people's ratings of the same replies can tell."""
     return matrix.without(place) if of.rated else matrix
 
@@ -195,7 +195,7 @@ def _redundant(of: Evidence) -> Iterator[Advice]:
     for i in of.preferred():
         if of.alike[i] >= ALL_ALIKE:
             continue  # no wonder that it is like others that are nearly always the same
-        near = [one for one in kept if of.matrix.r[i, one] >= SAME]
+        near = [column for column in kept if of.matrix.r[i, column] >= SAME]
         if near:
             nearest = max(near, key=lambda one: float(of.matrix.r[i, one]))
             kept[nearest][i] = of.matrix.estimate(i, nearest)
@@ -255,7 +255,8 @@ def _by_length(of: Evidence) -> Iterator[Advice]:
         if rest < min(1 - of.cut, group.r.value / 2):
             sentence = (
                 f"It is length that {of.listed(cluster)} have in common: their mean r falls from "
-                f"{short(group.r.value)} to {short(rest)} with {printable(of.length)} held constant."
+                f"{format_coefficient(group.r.value)} to {format_coefficient(rest)} with "
+                f"{printable(of.length)} held constant."
             )
             yield Advice(
                 "length", group.metrics, sentence, {"cluster": {"r": group.r.value, "without_length": rest}}
@@ -284,6 +285,7 @@ def _unstable(of: Evidence) -> Iterator[Advice]:
         if len(cluster) > 1 and found.jaccard < STABLE:
             sentence = (
                 f"Do not build on the cluster of {of.listed(cluster)}: other contexts give others (mean "
-                f"Jaccard index {short(found.jaccard)}; just so in {100 * found.exact:.0f} % of the draws)."
+                f"Jaccard index {format_coefficient(found.jaccard)}; just so in "
+                f"{100 * found.exact:.0f} % of the halves)."
             )
             yield Advice("unstable", group.metrics, sentence, {"cluster": found._asdict()})

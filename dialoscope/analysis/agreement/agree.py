@@ -8,24 +8,29 @@ from itertools import combinations
 import numpy as np
 
 from dialoscope.analysis.agreement.advice import Evidence, advice
-from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, missing, notes_on
-from dialoscope.analysis.agreement.agreement_report import About, Agreement, LeftOut, Settings
+from dialoscope.analysis.agreement.agreement_notes import IN_WORDS, list_notes, note_excluded, reading_details
+from dialoscope.analysis.agreement.agreement_report import (
+    Agreement,
+    AgreementSettings,
+    ExcludedMetric,
+    MetricSummary,
+)
 from dialoscope.analysis.agreement.clustered import View
-from dialoscope.analysis.agreement.coefficient_matrix import Matrix
+from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
 from dialoscope.analysis.agreement.inputs import (
     LENGTH,
-    Given,
+    AgreementInputs,
     People,
-    comparable,
-    curves,
-    known_elsewhere,
-    to_hold,
+    choose_length,
+    correlations_elsewhere,
+    length_curves,
+    select_columns,
 )
 from dialoscope.analysis.coefficients import measure
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed
-from dialoscope.analysis.metric_columns import columns, of_systems_alone
-from dialoscope.analysis.trust.known import FITTED, fitted_here
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
+from dialoscope.analysis.metric_columns import columns, system_level_metrics
+from dialoscope.analysis.trust.known import FITTED, metrics_fitted_to
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating, Score
@@ -80,10 +85,10 @@ def agree(
     others = None if scores is None else Scores.of(result.replies, scores)
     rows = np.arange(len(result.replies)) if system is None else result.rows(system)
     found = (replace(column, values=column.values[rows]) for column in columns(result, others))
-    kept, left_out = comparable(found, of_systems_alone(result))
+    kept, left_out = select_columns(found, system_level_metrics(result))
     people = People.of(said, aspect, rows, len(result.replies))
     items = result.replies.item[rows]
-    settings = Settings(
+    settings = AgreementSettings(
         coefficient=coefficient,
         cut=cut,
         draws=draws,
@@ -92,22 +97,25 @@ def agree(
         system=system or "",
         replies=len(rows),
         contexts=len(np.unique(items)),
-        length=to_hold(length, kept, left_out),
+        length=choose_length(length, kept, left_out),
         aspect=people.aspect,
     )
     notes = (*said.notes, *(others.notes if others else ()))
-    given = Given(kept, items, people, known_elsewhere(result), fitted_here(result))
+    given = AgreementInputs(kept, items, people, correlations_elsewhere(result), metrics_fitted_to(result))
     return _agreement(given, settings, left_out, notes)
 
 
 def _agreement(
-    given: Given, settings: Settings, left_out: Sequence[LeftOut], notes: Sequence[str]
+    given: AgreementInputs,
+    settings: AgreementSettings,
+    left_out: Sequence[ExcludedMetric],
+    notes: Sequence[str],
 ) -> Agreement:
     kept, people = given.columns, given.people
     names = tuple(column.name for column in kept)
     signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
     rated = [people.values] if people.aspect else []
-    curved = curves(kept[names.index(settings.length)].values) if settings.length else []
+    curved = length_curves(kept[names.index(settings.length)].values) if settings.length else []
     judged = [*(column.values for column in kept), *rated]
     every = _matrix([*judged, *curved], given.items, settings)
     held = range(len(judged), len(judged) + len(curved))
@@ -124,7 +132,8 @@ def _agreement(
         rest,
         tuple(left_out),
         advice(evidence),
-        (*notes_on(settings, plain, rest), *missing(left_out), *people.notes, *notes),
+        about=(*list_notes(settings, plain, rest), *note_excluded(left_out), *people.notes, *notes),
+        reading=tuple(reading_details(settings, rest)),
     )
 
 
@@ -137,7 +146,7 @@ def _check(coefficient: str, cut: float) -> None:
         raise DialoscopeError(f"The cut is {cut:g}; it must be a distance 1 - r, from 0 to 2.")
 
 
-def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
+def _matrix(some: Sequence[Floats], items: Ints, settings: AgreementSettings) -> CoefficientMatrix:
     """Every column with every other, and again in each half of the contexts."""
     most = MOST_NUMBERS // len(some) ** 2
     if settings.draws > most:
@@ -156,10 +165,10 @@ def _matrix(some: Sequence[Floats], items: Ints, settings: Settings) -> Matrix:
     for i, j in combinations(range(len(some)), 2):
         r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
     known = (~np.isnan(values)).astype(np.int64)
-    return Matrix(r, again, known.T @ known, settings.confidence, clusters.count)
+    return CoefficientMatrix(r, again, known.T @ known, settings.confidence, clusters.count)
 
 
-def _without(rest: Matrix, plain: View, cut: float) -> View | None:
+def _without(rest: CoefficientMatrix, plain: View, cut: float) -> View | None:
     """What remains of the metrics when length is held constant; nothing where fewer than two remain."""
     many = len(plain.names)
     left = [i for i in range(many) if np.isfinite(rest.r[i, :many]).sum() > 1]
@@ -167,24 +176,24 @@ def _without(rest: Matrix, plain: View, cut: float) -> View | None:
     return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
 
 
-def _lengths(given: Given, length: Floats, settings: Settings) -> list[Estimate]:
+def _lengths(given: AgreementInputs, length: Floats, settings: AgreementSettings) -> list[Estimate]:
     """Spearman's coefficient of each metric with length, for which any curve that rises or falls will do."""
     clusters = Clusters.of(given.items, settings.seed)
     columns = np.stack([column.values for column in given.columns], axis=1)
     draws = Draws(settings.draws, settings.seed)
     halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
     values = [measure("spearman", column, length).value for column in columns.T]
-    near = narrowed("spearman", halves, np.array(values), clusters.count)
+    near = narrow_halves("spearman", halves, np.array(values), clusters.count)
     ends = halves_interval(near, settings.confidence)
     return [
         Estimate(value, float(low), float(high)) for value, (low, high) in zip(values, ends.T, strict=True)
     ]
 
 
-def _about(i: int, given: Given, whole: Matrix, length: Estimate) -> About:
+def _about(i: int, given: AgreementInputs, whole: CoefficientMatrix, length: Estimate) -> MetricSummary:
     column = given.columns[i]
     known = column.values[~np.isnan(column.values)]
-    return About(
+    return MetricSummary(
         metric=column.name,
         signature=column.signature,
         higher_is_better=column.higher_is_better,
@@ -198,13 +207,17 @@ def _about(i: int, given: Given, whole: Matrix, length: Estimate) -> About:
 
 
 def _evidence(
-    metrics: Sequence[About], plain: View, rest: View | None, whole: Matrix, settings: Settings
+    metrics: Sequence[MetricSummary],
+    plain: View,
+    rest: View | None,
+    whole: CoefficientMatrix,
+    settings: AgreementSettings,
 ) -> Evidence:
     rated = bool(settings.aspect)
     signs = np.append(plain.signs, 1.0) if rated else plain.signs
-    trust = [one.people if rated else one.elsewhere for one in metrics]
+    trust = [metric.people if rated else metric.elsewhere for metric in metrics]
     basis = f"{IN_WORDS[settings.coefficient]} with {settings.aspect}" if rated else ELSEWHERE
-    judging = tuple(one.higher_is_better is not None or not one.signature for one in metrics)
+    judging = tuple(metric.higher_is_better is not None or not metric.signature for metric in metrics)
     if not any(judges and not math.isnan(one.value) for judges, one in zip(judging, trust, strict=True)):
         basis = ""
     return Evidence(
@@ -218,9 +231,9 @@ def _evidence(
         basis=basis,
         rated=rated,
         length=settings.length,
-        lengths=tuple(one.length for one in metrics),
-        without_length=tuple(_within(rest, one.metrics) for one in plain.groups),
-        alike=tuple(one.alike for one in metrics),
+        lengths=tuple(metric.length for metric in metrics),
+        without_length=tuple(_within(rest, group.metrics) for group in plain.groups),
+        alike=tuple(metric.alike for metric in metrics),
         fitted=frozenset(i for i, one in enumerate(metrics) if one.how and rated),
     )
 

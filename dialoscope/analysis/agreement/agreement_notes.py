@@ -1,20 +1,20 @@
 """What a reader must know to read how metrics agree, in words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
 
-from dialoscope.analysis.agreement.agreement_report import LeftOut, Settings
+from dialoscope.analysis.agreement.agreement_report import AgreementSettings, ExcludedMetric
 from dialoscope.analysis.agreement.clustered import View
-from dialoscope.core.render.document import gathered
+from dialoscope.core.render.document import group
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.resampling import fewest_blocks
 
 IN_WORDS: Mapping[str, str] = MappingProxyType({"pearson": "Pearson's r", "spearman": "Spearman's ρ"})
 
 
-def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
+def list_notes(settings: AgreementSettings, plain: View, rest: View | None) -> list[str]:
     """What a reader must know of the numbers."""
     contexts = "1 context" if settings.contexts == 1 else f"{settings.contexts} contexts"
     whose = f" of {printable(settings.system)}" if settings.system else ""
@@ -27,8 +27,6 @@ def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
     notes = [
         over + (ends if enough else ", which are too few for intervals."),
         "r: █ 0.8 or more, ▓ 0.6, ▒ 0.4, ░ 0.2, · -0.2, - -0.6, = less; blank: undefined.",
-        "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
-        "cluster in each half; just so: how many halves have this very cluster.",
     ]
     turned = [name for name, sign in zip(plain.names, plain.signs, strict=True) if sign < 0]
     if turned:
@@ -38,17 +36,25 @@ def notes_on(settings: Settings, plain: View, rest: View | None) -> list[str]:
         notes.append(f"Pairs of metrics without r: {undefined}. They count as if it were 0; --csv says why.")
     if rest is None:
         notes.append("Length was not held constant.")
-    else:
-        notes.append(f"{printable(settings.length)} held constant: without any curve of it, not only a line.")
     gone = [name for name in plain.names if rest is not None and name not in (*rest.names, settings.length)]
     if gone:
         notes.append(f"With {printable(settings.length)} held constant nothing is left of {_listed(gone)}.")
     return notes
 
 
-def missing(left_out: Sequence[LeftOut]) -> list[str]:
+def reading_details(settings: AgreementSettings, rest: View | None) -> Iterator[str]:
+    """What the columns are, and what it means that length is held constant."""
+    yield (
+        "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
+        "cluster in each half; just so: the share of halves that have this very cluster."
+    )
+    if rest is not None:
+        yield f"{printable(settings.length)} held constant: without any curve of it, not only a line."
+
+
+def note_excluded(left_out: Sequence[ExcludedMetric]) -> list[str]:
     """What is not among the metrics, by reason."""
-    reasons = gathered((one.why, one.metric) for one in left_out)
+    reasons = group((excluded.why, excluded.metric) for excluded in left_out)
     return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]
 
 

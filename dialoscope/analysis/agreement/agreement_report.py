@@ -8,17 +8,15 @@ from typing import Any
 
 from dialoscope.analysis.agreement.advice import Advice
 from dialoscope.analysis.agreement.clustered import Group, View
-from dialoscope.analysis.agreement.text_tree import drawing
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.agreement.text_tree import draw_tree
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
-from dialoscope.core.render.document import Report
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import listed_in_markdown, plain_in_markdown, printable
-from dialoscope.runs.table import aligned, marked_down
+from dialoscope.core.render.document import Report, choose_notes
+from dialoscope.core.render.sections import Grid, GridCell, Notes, Paragraph, Section
 
 
 @dataclass(frozen=True)
-class About:
+class MetricSummary:
     """What is known of one metric."""
 
     metric: str
@@ -44,7 +42,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedMetric:
     """A metric that cannot be compared, and why."""
 
     metric: str
@@ -52,7 +50,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Settings:
+class AgreementSettings:
     """How it was made."""
 
     coefficient: str
@@ -74,50 +72,40 @@ class Settings:
 class Agreement(Report):
     """Which metrics go together, which do so because of length alone, and what to make of it."""
 
-    settings: Settings
-    metrics: tuple[About, ...]
+    settings: AgreementSettings
+    metrics: tuple[MetricSummary, ...]
     plain: View
     without_length: View | None
     """The same with length held constant."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedMetric, ...]
     advice: tuple[Advice, ...]
-    notes: tuple[str, ...]
+    about: tuple[str, ...]
     """What a reader must know."""
+    reading: tuple[str, ...]
+    """How to read the columns, for those who ask."""
 
-    def text(self) -> str:
-        """For a terminal: heatmap and dendrogram side by side, the clusters, advice, and how to read them."""
-        tables = [f"{head}\n\n{aligned(grid)}" if grid else head for head, grid in self._grids().items()]
-        advised = "\n".join(["Advice:", *(f"- {one.sentence}" for one in self.advice)])
-        return "\n\n".join([_picture(self.plain, self.settings.cut), *tables, advised, "\n".join(self.notes)])
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the tables; all of it, or the short notes."""
+        return choose_notes(self.about, self.reading, details=details)
 
-    def markdown(self) -> str:
-        """The clusters as tables, advice and notes as lists."""
-        tables = [
-            f"{plain_in_markdown(head)}\n\n{marked_down(grid)}" if grid else plain_in_markdown(head)
-            for head, grid in self._grids().items()
-        ]
-        lists = ([one.sentence for one in self.advice], self.notes)
-        advised, notes = ("\n".join(listed_in_markdown(lines)) for lines in lists)
-        return "\n\n".join([*tables, "Advice:", advised, notes])
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """Heatmap and dendrogram side by side, the clusters, advice, and how to read them."""
+        advice = Notes([advice.sentence for advice in self.advice], title="Advice:", bullets=True)
+        picture = _picture(self.plain, self.settings.cut)
+        return [picture, *self._clusters(), advice, Notes(self.notes(details=notes))]
 
-    def csv(self) -> str:
-        """One line for each pair of metrics, in the order of the dendrogram: what a heatmap is made from."""
-        rows = self.rows()
-        return as_csv(rows, list(rows[0]))
-
-    def json(self) -> str:
-        """Everything, undefined as null."""
-        found = {
+    def content(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
             **asdict(self.settings),
-            "metrics": [one.record() for one in self.metrics],
-            **_told(self.plain),
+            "metrics": [metric.record() for metric in self.metrics],
+            **_view_record(self.plain),
             "pairs": self.rows(),
-            "without_length": None if self.without_length is None else _told(self.without_length),
-            "left_out": [asdict(one) for one in self.left_out],
-            "advice": [asdict(one) for one in self.advice],
-            "notes": self.notes,
+            "without_length": None if self.without_length is None else _view_record(self.without_length),
+            "left_out": [asdict(metric) for metric in self.left_out],
+            "advice": [asdict(advice) for advice in self.advice],
+            "notes": [*self.about, *self.reading],
         }
-        return as_json(found)
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each pair of metrics, in the order of the dendrogram."""
@@ -141,47 +129,57 @@ class Agreement(Report):
             **{f"without_length_{name}": value for name, value in rest.numbers.items()},
         }
 
-    def _grids(self) -> dict[str, list[list[str]]]:
-        """The clusters as texts with a head row, by what stands above; when length is held, what is new."""
-        grids = {f"Clusters at distance {self.settings.cut:g}:": _grid(self.plain.groups)}
+    def _clusters(self) -> list[Section]:
+        """The clusters, and those that are others when length is held constant."""
+        head = Paragraph(f"Clusters at distance {self.settings.cut:g}:")
+        sections: list[Section] = [head, _grid(self.plain.groups)]
         rest = self.without_length
-        if rest is not None:
-            before = {frozenset(one.metrics) & set(rest.names) for one in self.plain.groups}
-            new = [one for one in rest.groups if frozenset(one.metrics) not in before]
-            told = f"With {printable(self.settings.length)} held constant {len(rest.groups) - len(new)} of "
-            told += f"{len(rest.groups)} clusters are the same{'; these are others:' if new else '.'}"
-            grids[told] = _grid(new) if new else []
-        return grids
+        if rest is None:
+            return sections
+        before = {frozenset(cluster.metrics) & set(rest.names) for cluster in self.plain.groups}
+        new = [cluster for cluster in rest.groups if frozenset(cluster.metrics) not in before]
+        sections.append(
+            Paragraph(
+                f"With {self.settings.length} held constant {len(rest.groups) - len(new)} of "
+                f"{len(rest.groups)} clusters are the same{'; these are others:' if new else '.'}"
+            )
+        )
+        return [*sections, _grid(new)] if new else sections
 
 
-def _grid(groups: Sequence[Group]) -> list[list[str]]:
-    return [["mean r", "weakest", "stability", "just so", "cluster"], *map(_row, groups)]
+def _grid(groups: Sequence[Group]) -> Grid:
+    return Grid(["mean r", "weakest", "stability", "just so", "cluster"], list(map(_row, groups)))
 
 
-def _row(one: Group) -> list[str]:
-    names = ", ".join(map(printable, one.metrics))
-    exact = "–" if math.isnan(one.stability.exact) else f"{100 * one.stability.exact:.0f} %"
-    return [str(one.r), short(one.weakest), short(one.stability.jaccard), exact, names]
+def _row(cluster: Group) -> list[GridCell]:
+    exact = cluster.stability.exact
+    return [
+        cluster.r.quantity,
+        format_coefficient(cluster.weakest),
+        format_coefficient(cluster.stability.jaccard),
+        "–" if math.isnan(exact) else f"{100 * exact:.0f} %",
+        ", ".join(cluster.metrics),
+    ]
 
 
-def _picture(view: View, cut: float) -> str:
+def _picture(view: View, cut: float) -> Grid:
     """The coefficients as shades, the metrics, and how they come together."""
-    shades, tree = view.heatmap(), drawing(view.tree, cut)
-    columns = (
-        ["r", *shades],
-        ["metric", *map(printable, view.order)],
-        [f"distance 1 - r, cut at {cut:g}", *tree],
-    )
-    return aligned(list(zip(*columns, strict=True)))
+    rows = list(zip(view.heatmap(), view.order, draw_tree(view.tree, cut), strict=True))
+    return Grid(["r", "metric", f"distance 1 - r, cut at {cut:g}"], rows, picture=True)
 
 
-def _told(view: View) -> dict[str, Any]:
+def _view_record(view: View) -> dict[str, Any]:
     """A view for programs."""
     return {
         "order": view.order,
         "clusters": [
-            {"metrics": one.metrics, **one.r.numbers, "weakest": one.weakest, **one.stability._asdict()}
-            for one in view.groups
+            {
+                "metrics": cluster.metrics,
+                **cluster.r.numbers,
+                "weakest": cluster.weakest,
+                **cluster.stability._asdict(),
+            }
+            for cluster in view.groups
         ],
         "merges": view.merges(),
     }

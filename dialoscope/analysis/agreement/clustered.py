@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialoscope.analysis.agreement.clustering import Cluster, Stability, Tree, distances, stabilities, support
-from dialoscope.analysis.agreement.coefficient_matrix import Matrix
+from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
 from dialoscope.analysis.coefficients import FEWEST
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
 from dialoscope.core.arrays import Floats, Ints
@@ -62,7 +62,7 @@ class View:
     """The same by name, with what is known of each."""
 
     @classmethod
-    def of(cls, names: tuple[str, ...], signs: Floats, matrix: Matrix, cut: float) -> "View":
+    def of(cls, names: tuple[str, ...], signs: Floats, matrix: CoefficientMatrix, cut: float) -> "View":
         """Cluster the metrics, and those of every draw."""
         turned = matrix.turned(signs)
         tree = Tree.of(distances(turned.r))
@@ -128,7 +128,9 @@ class View:
         return ["".join(map(_shade, row)) for row in self.r[np.ix_(order, order)].tolist()]
 
 
-def _group(names: tuple[str, ...], members: list[int], turned: Matrix, stability: Stability) -> Group:
+def _group(
+    names: tuple[str, ...], members: list[int], turned: CoefficientMatrix, stability: Stability
+) -> Group:
     pairs = list(combinations(members, 2))
     known = [value for i, j in pairs if not math.isnan(value := float(turned.r[i, j]))]
     mean = turned.mean(pairs) if known else UNKNOWN

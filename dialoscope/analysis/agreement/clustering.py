@@ -100,7 +100,7 @@ def distances(r: Floats) -> Floats:
 
 def stabilities(clusters: Sequence[Cluster], drawn: Sequence[Sequence[Cluster]]) -> list[Stability]:
     """Of each cluster, from the clusters of every draw."""
-    return [_stability(one, drawn) for one in clusters]
+    return [_stability(cluster, drawn) for cluster in clusters]
 
 
 def support(tree: Tree, drawn: Sequence[Tree]) -> list[float]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
-from dialoscope.analysis.halves import narrowed
+from dialoscope.analysis.halves import narrow_halves
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.runs.resampling import halves_interval
 
@@ -15,7 +15,7 @@ _NOTHING_LEFT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class CoefficientMatrix:
     """Every column with every other."""
 
     r: Floats
@@ -50,26 +50,28 @@ class Matrix:
 
     def interval(self, drawn: Floats, values: Floats) -> Floats:
         """The ends of the interval of coefficients, from those in halves."""
-        near = np.where(drawn == values, drawn, narrowed("pearson", drawn, values, self.contexts))
+        near = np.where(drawn == values, drawn, narrow_halves("pearson", drawn, values, self.contexts))
         return halves_interval(near, self.confidence, flat=True)
 
-    def take(self, places: Sequence[int]) -> "Matrix":
+    def take(self, places: Sequence[int]) -> "CoefficientMatrix":
         """Of some of the columns."""
         chosen = np.ix_(places, places)
         drawn = self.drawn[:, chosen[0], chosen[1]]
         return replace(self, r=self.r[chosen], drawn=drawn, n=self.n[chosen])
 
-    def turned(self, signs: Floats) -> "Matrix":
+    def turned(self, signs: Floats) -> "CoefficientMatrix":
         """With the columns of sign -1 turned over."""
         both = signs[:, None] * signs
         return replace(self, r=self.r * both, drawn=self.drawn * both)
 
-    def without(self, *places: int) -> "Matrix":
+    def without(self, *places: int) -> "CoefficientMatrix":
         """With some columns held constant; NaN for these columns and their like."""
-        return replace(self, r=partial(self.r, places), drawn=partial(self.drawn, places))
+        return replace(
+            self, r=partial_correlations(self.r, places), drawn=partial_correlations(self.drawn, places)
+        )
 
 
-def partial(r: Floats, of: Sequence[int]) -> Floats:
+def partial_correlations(r: Floats, of: Sequence[int]) -> Floats:
     """Correlations when some columns are held constant, from a matrix of them or a stack of matrices."""
     shared = _shared(r, of)
     rest = 1 - np.diagonal(shared, axis1=-2, axis2=-1)

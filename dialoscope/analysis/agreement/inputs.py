@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.agreement.agreement_notes import missing
-from dialoscope.analysis.agreement.agreement_report import LeftOut
+from dialoscope.analysis.agreement.agreement_notes import note_excluded
+from dialoscope.analysis.agreement.agreement_report import ExcludedMetric
 from dialoscope.analysis.aspects import standing
-from dialoscope.analysis.coefficients import FEWEST, levelled, ranks
+from dialoscope.analysis.coefficients import FEWEST, ranks, round_last_digits
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.metric_columns import Column, sized
+from dialoscope.analysis.metric_columns import Column, scale_to_safe_range
 from dialoscope.analysis.trust.known import shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
@@ -39,7 +39,7 @@ class People(NamedTuple):
         chosen = (
             [said.named(aspect)] if aspect is not None else [overall] if overall else sorted(said.aspects)
         )
-        rated = {one: levelled(said.means(one, replies)[rows]) for one in chosen}
+        rated = {one: round_last_digits(said.means(one, replies)[rows]) for one in chosen}
         flat = [one for one, values in rated.items() if not _varies(values)]
         notes = [
             f"{printable(one)} is rated the same everywhere, or hardly at all, and says nothing."
@@ -55,7 +55,7 @@ class People(NamedTuple):
         return cls(aspects, np.mean(standardised or [np.full(len(rows), np.nan)], axis=0), tuple(notes))
 
 
-class Given(NamedTuple):
+class AgreementInputs(NamedTuple):
     """Columns that can be compared, and what else is known of the replies and of the metrics."""
 
     columns: Sequence[Column]
@@ -68,20 +68,24 @@ class Given(NamedTuple):
     """Metrics that learned from ratings of these replies."""
 
 
-def comparable(found: Iterable[Column], of_systems: Sequence[str]) -> tuple[list[Column], list[LeftOut]]:
+def select_columns(
+    found: Iterable[Column], of_systems: Sequence[str]
+) -> tuple[list[Column], list[ExcludedMetric]]:
     """The columns that can be compared, by name, so that the run's order never shows; the others with why."""
-    left_out = [LeftOut(name, "a value for a system and none for a reply") for name in sorted(of_systems)]
+    left_out = [
+        ExcludedMetric(name, "a value for a system and none for a reply") for name in sorted(of_systems)
+    ]
     kept = []
     for column in sorted(found, key=lambda one: one.name):
         why = _unusable(column.values)
         if why:
-            left_out.append(LeftOut(column.name, why))
+            left_out.append(ExcludedMetric(column.name, why))
         else:
-            kept.append(replace(column, values=sized(column.values)))
+            kept.append(replace(column, values=scale_to_safe_range(column.values)))
     if len(kept) < 2:
         told = f"this run has {len(kept) or 'none'} that can be compared."
         raise DialoscopeError(
-            " ".join([f"Agreement is between two metrics or more, and {told}", *missing(left_out)])
+            " ".join([f"Agreement is between two metrics or more, and {told}", *note_excluded(left_out)])
         )
     return kept, left_out
 
@@ -98,20 +102,20 @@ def _unusable(values: Floats) -> str:
     return "" if np.isfinite(known).all() else "infinite for some replies"
 
 
-def to_hold(name: str | None, kept: Sequence[Column], left_out: Sequence[LeftOut]) -> str:
+def choose_length(name: str | None, kept: Sequence[Column], left_out: Sequence[ExcludedMetric]) -> str:
     """The metric to hold constant; empty where there is none to hold."""
     if name is None or name in {column.name for column in kept}:
         return name or ""
     if name == LENGTH:
         return ""  # nobody need have asked for it
-    why = {one.metric: one.why for one in left_out}
+    why = {excluded.metric: excluded.why for excluded in left_out}
     if name in why:
         raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
     known = ", ".join(printable(column.name) for column in kept)
     raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
 
 
-def curves(length: Floats) -> list[Floats]:
+def length_curves(length: Floats) -> list[Floats]:
     """Functions of length, the length first, whose sums follow any curve that metrics draw against it.
 
     Its logarithm and inverse, which shares of words are made of, and powers of its rank for all else.
@@ -131,7 +135,7 @@ def _varies(values: Floats) -> bool:
     return len(known) >= FEWEST and bool(known.min() < known.max())
 
 
-def known_elsewhere(result: Result) -> dict[str, Estimate]:
+def correlations_elsewhere(result: Result) -> dict[str, Estimate]:
     """How the run's metrics go with people on other replies, as far as that was measured."""
-    known = {result.label(one): shipped().of(one) for one in result.metrics if one.of_replies}
+    known = {result.label(metric): shipped().of(metric) for metric in result.metrics if metric.of_replies}
     return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}

@@ -11,7 +11,7 @@ _LINES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"
 """By the directions in which a line leaves the place."""
 
 
-def drawing(tree: Tree, cut: float, width: int = WIDTH) -> list[str]:
+def draw_tree(tree: Tree, cut: float, width: int = WIDTH) -> list[str]:
     """A line for each leaf in the tree's order; ┊ is where the tree is cut."""
     farthest = max([cut, *tree.linkage[:, 2]]) or 1.0
     places = np.zeros((tree.columns, width + 1), np.int64)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialoscope.analysis.audit.audit_report import Audit
-from dialoscope.analysis.audit.curve import SURE, Curve, Point
+from dialoscope.analysis.audit.curve import SURE, AuditCurve, Point
 from dialoscope.core.records import Example
 from dialoscope.data.layout import Row
-from dialoscope.data.lint import Lint, lint
+from dialoscope.data.lint import Lint
 from dialoscope.data.perturb.perturbations import PERTURBATIONS
 from dialoscope.data.perturb.perturbed import Perturbed
 from dialoscope.data.perturb.plan import RATIOS, REAL, PerturbationPlan
@@ -68,21 +68,22 @@ def audit(
         progress: Told how many bytes more have been read.
     """
     plan = PerturbationPlan(perturbations, ratios, seed, against)
-    named = _named(metrics, licences.read_choice(licence))
+    resolved = _resolve_metrics(metrics, licences.read_choice(licence))
     log = ReadLog(on_bytes=progress)
     source = replies if isinstance(replies, RowSource) else Replies.of(replies)
-    made = Perturbed.of(source, plan, log)
-    if missing == "stop" or (missing is None and metrics is not None):
-        _refuse_lacks(named, made.real)
+    perturbed = Perturbed.of(source, plan, log)
+    missing = missing or ("leave-out" if metrics is None else "stop")
+    if missing == "stop":
+        _refuse_missing_input(resolved, perturbed.real)
     base = (REAL,) if 0 in plan.ratios else ()  # what is perturbed must not move the scale it is seen on
     scored = evaluate(
-        made, metrics, on=on, missing=missing, real=real, fit_on=base, licence=licence, seed=seed
+        perturbed, resolved, on=on, missing=missing, real=real, fit_on=base, licence=licence, seed=seed
     )
-    warnings = (*_kept(scored, made), *_odd(made.real, log), *_warnings(made, scored))
+    warnings = (*scored.provenance.warnings, *_lint(perturbed.real, log), *_warnings(perturbed, scored))
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)
-    about = f"{len(made.real.replies)} real replies: {made.real.description}."
-    return Audit(result, tuple(_curves(made, result, Chance(confidence, draws))), about)
+    about = f"{len(perturbed.real.replies)} real replies: {perturbed.real.description}."
+    return Audit(result, tuple(_curves(perturbed, result, Chance(confidence, draws))), about)
 
 
 class Chance(NamedTuple):
@@ -92,29 +93,32 @@ class Chance(NamedTuple):
     draws: int
 
 
-def _named(
+def _resolve_metrics(
     metrics: Sequence[Metric[Any] | str] | Metric[Any] | str | None, licence: str | None
 ) -> list[Metric[Any]]:
-    """The metrics themselves, so that it is told before anything is read where there is no such one."""
-    given = suite("lexical") if metrics is None else metrics
-    every = [given] if isinstance(given, (str, Metric)) else given
+    """The metrics themselves, resolved before anything is read, so that unknown names are refused at once."""
+    chosen = suite("lexical") if metrics is None else metrics
+    names = [chosen] if isinstance(chosen, (str, Metric)) else chosen
     return [
-        one
-        for each in every
-        for one in (read_metrics(each, licence=licence) if isinstance(each, str) else [each])
+        metric
+        for name in names
+        for metric in (read_metrics(name, licence=licence) if isinstance(name, str) else [name])
     ]
 
 
-def _refuse_lacks(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
-    """Say what replies lack by how many of the data do, not of all their copies."""
-    needs = Needs([one for one in metrics if isinstance(one, Metric)], "stop")
+def _refuse_missing_input(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
+    """Refuse missing inputs by the number of real replies that lack them, not of all their copies."""
+    needs = Needs([metric for metric in metrics if isinstance(metric, Metric)], "stop")
     needs.check(
-        [Example(one.id, REAL, one.text, one.context, one.references, one.group) for one in real.replies]
+        [
+            Example(reply.id, REAL, reply.text, reply.context, reply.references, reply.group)
+            for reply in real.replies
+        ]
     )
     needs.raise_missing()
 
 
-def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
+def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[AuditCurve]:
     table = result.table(confidence=by.confidence, draws=by.draws)
     changed = {
         (name, ratio): made.count_changed(name, ratio)
@@ -125,7 +129,7 @@ def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[Curve]:
             ratio: table.cell(made.plan.system(perturbation, ratio), result.label(one))
             for ratio in made.plan.ratios
         }
-        yield Curve(
+        yield AuditCurve(
             metric=result.label(one),
             perturbation=perturbation,
             points=tuple(
@@ -152,18 +156,12 @@ def _too_few(result: Result) -> bool:
     return 2.0 ** (1 - len(np.unique(result.replies.item))) >= SURE
 
 
-def _kept(scored: Result, made: Perturbed) -> list[str]:
-    """What scoring warned of, save what is odd about replies that were made odd on purpose."""
-    on_purpose = lint(made)
-    return [text for text in scored.provenance.warnings if text not in on_purpose]
-
-
-def _odd(real: RealReplies, log: ReadLog) -> list[str]:
+def _lint(real: RealReplies, log: ReadLog) -> list[str]:
     """What is odd about the real replies and the files they were read from."""
-    seen = Lint()
+    lint = Lint()
     for reply in real.replies:
-        seen.add(Row(Example(reply.id, REAL, reply.text)))
-    return seen.warnings(log)
+        lint.add(Row(Example(reply.id, REAL, reply.text)))
+    return lint.warnings(log)
 
 
 def _warnings(made: Perturbed, result: Result) -> Iterator[str]:

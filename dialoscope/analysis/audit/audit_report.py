@@ -8,14 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from dialoscope.analysis.audit.curve import SURE, Curve
+from dialoscope.analysis.audit.curve import SURE, AuditCurve
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.core.render.document import Report, choose_notes, list_signatures
+from dialoscope.core.render.sections import Grid, Notes, Section, number
+from dialoscope.core.safe_text import printable
 from dialoscope.data.perturb.plan import format_ratio
 from dialoscope.runs.result import Result
-from dialoscope.runs.table import aligned, marked_down, number
 
 _TOLD: Mapping[str, str] = MappingProxyType(
     {
@@ -35,83 +34,71 @@ class Audit(Report):
     """A curve for each metric and perturbation, and the run they were made from."""
 
     result: Result
-    curves: tuple[Curve, ...]
+    curves: tuple[AuditCurve, ...]
     """Metric by metric, each with the perturbations in the same order."""
     about: str
     """What a reader must know of the real replies."""
 
-    def curve(self, metric: str, perturbation: str) -> Curve:
+    def curve(self, metric: str, perturbation: str) -> AuditCurve:
         """What becomes of a metric under a perturbation."""
-        for one in self.curves:
-            names = one.metric, str(self.result.named(one.metric))
-            if metric in names and perturbation == one.perturbation:
-                return one
-        known = dict.fromkeys(name for one in self.curves for name in (one.metric, one.perturbation))
+        for curve in self.curves:
+            names = curve.metric, str(self.result.named(curve.metric))
+            if metric in names and perturbation == curve.perturbation:
+                return curve
+        known = dict.fromkeys(name for curve in self.curves for name in (curve.metric, curve.perturbation))
         raise DialoscopeError(f"The audit has no {metric} under {perturbation}; it has: {', '.join(known)}.")
 
-    def text(self) -> str:
-        """For a terminal or a mail: the table, a line for each metric, and how to read them."""
-        return "\n".join([aligned(self.grid()), "", *self.summary(), "", *self.notes()])
-
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        lines = listed_in_markdown((*self.summary(), *self.notes()))
-        return "\n".join([marked_down(self.grid()), "", *lines])
-
-    def csv(self) -> str:
-        """One line for each metric, perturbation and ratio: what a plot is made from."""
-        rows = self.rows()
-        return as_csv(rows, list(rows[0]))
-
-    def json(self) -> str:
-        """The same as a list of objects, undefined as null."""
-        return as_json(self.rows())
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """The table, a line for each metric, and how to read them."""
+        return [self.grid(), Notes(self.summary()), Notes(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each metric, perturbation and ratio, with what is said of the whole curve."""
         return [
             {
-                "metric": one.metric,
-                "perturbation": one.perturbation,
+                "metric": curve.metric,
+                "perturbation": curve.perturbation,
                 **point._asdict(),
-                "higher_is_better": one.higher_is_better,
-                "shape": one.shape,
-                "worse": one.worse,
-                "spearman": one.spearman,
-                "change": one.change,
-                "p": one.p,
-                "verdict": one.verdict,
-                "signature": one.signature,
+                "higher_is_better": curve.higher_is_better,
+                "shape": curve.shape,
+                "worse": curve.worse,
+                "spearman": curve.spearman,
+                "change": curve.change,
+                "p": curve.p,
+                "verdict": curve.verdict,
+                "signature": curve.signature,
             }
-            for one in self.curves
-            for point in one.points
+            for curve in self.curves
+            for point in curve.points
         ]
 
-    def grid(self) -> list[list[str]]:
-        """Texts with a head row: a row for each curve, the values in the order of the ratios."""
+    def grid(self) -> Grid:
+        """A row for each curve, the values in the order of the ratios."""
         ratios = [format_ratio(point.ratio) for point in self.curves[0].points]
         head = ["metric", "perturbation", *ratios, "shape", "worse", "Spearman", "change", "verdict"]
-        return [head, *map(_row, self.curves)]
+        return Grid(head, list(map(_row, self.curves)), stub=2)
 
     def summary(self) -> list[str]:
         """What each metric sees and what not, a line each."""
-        metrics = dict.fromkeys(one.metric for one in self.curves)
+        metrics = dict.fromkeys(curve.metric for curve in self.curves)
         return [printable(f"{name}: {'; '.join(self._told(name))}") for name in metrics]
 
-    def notes(self) -> list[str]:
-        """What a reader must know to read the table."""
-        return [
-            self.about,
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the table; all of it, or the short notes."""
+        verdicts = (
             "sees: worse at the end, never better on the way; uneven: worse at the end, better on the way; "
             "fooled: better at the end; blind: flat; unsure: the ends differ by no more than chance "
-            f"(p ≥ {SURE:g}, paired test, not corrected for the number of tests).",
+            f"(p ≥ {SURE:g}, paired test, not corrected for the number of tests)."
+        )
+        steps = (
             "worse: steps at which the value got worse; Spearman: of ratio and badness; "
-            "change: from the first value to the last.",
-        ]
+            "change: from the first value to the last."
+        )
+        return choose_notes([self.about, verdicts], [steps], details=details)
 
     def signatures(self) -> list[str]:
         """How each number was made."""
-        return list(dict.fromkeys(printable(f"{one.metric}: {one.signature}") for one in self.curves))
+        return list_signatures((curve.metric, curve.signature) for curve in self.curves)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run behind the audit into a folder, all or nothing."""
@@ -121,22 +108,22 @@ class Audit(Report):
         return f"<Audit: {len(self.result.metrics)} metrics, {len(self.curves)} curves>"
 
     def _told(self, metric: str) -> Iterator[str]:
-        curves = [one for one in self.curves if one.metric == metric]
+        curves = [curve for curve in self.curves if curve.metric == metric]
         by_verdict = {
-            verdict: [one.perturbation for one in curves if one.verdict == verdict] for verdict in _TOLD
+            verdict: [curve.perturbation for curve in curves if curve.verdict == verdict] for verdict in _TOLD
         }
         if len(by_verdict["undefined"]) == len(curves):
             yield "undefined"
             return
         yield from (f"{_TOLD[verdict]} {', '.join(names)}" for verdict, names in by_verdict.items() if names)
-        shapes = [f"{one.shape} with {one.perturbation}" for one in curves if one.verdict == "–"]
+        shapes = [f"{curve.shape} with {curve.perturbation}" for curve in curves if curve.verdict == "–"]
         if shapes:
             yield f"neither end is better, so nothing is expected ({', '.join(shapes)})"
 
 
-def _row(one: Curve) -> list[str]:
+def _row(one: AuditCurve) -> list[str]:
     worse = "–" if one.worse is None else f"{one.worse}/{len(one.steps)}"
     spearman = "–" if math.isnan(one.spearman) else f"{one.spearman:.2f}"
     change = "–" if math.isnan(one.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * one.change:+.0f} %")
     values = [number(point.value) for point in one.points]
-    return [printable(one.metric), one.perturbation, *values, one.shape, worse, spearman, change, one.verdict]
+    return [one.metric, one.perturbation, *values, one.shape, worse, spearman, change, one.verdict]

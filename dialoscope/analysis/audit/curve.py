@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dialoscope.core.arrays import Floats
+from dialoscope.analysis.coefficients import ranks
 
 SURE = 0.05
 """A change is no chance if its p is below."""
@@ -30,7 +30,7 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curve:
+class AuditCurve:
     """One metric under one perturbation."""
 
     metric: str
@@ -108,10 +108,3 @@ class Curve:
     def _step(self, before: float, after: float) -> int:
         level = abs(after - before) <= self.tolerance * max(1.0, abs(before))
         return 0 if level else 1 if after > before else -1
-
-
-def ranks(values: Floats) -> Floats:
-    """The rank of each value; equal ones share the mean of theirs."""
-    _, kind, counts = np.unique(values, return_inverse=True, return_counts=True)
-    means: Floats = np.cumsum(counts) - (counts - 1) / 2
-    return means[kind]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from dialoscope.analysis.comparison.contrast import Contrast
 from dialoscope.analysis.comparison.gate import signed
-from dialoscope.analysis.comparison.ordering import Ordering, Place
-from dialoscope.core.render.document import gathered
+from dialoscope.analysis.comparison.ordering import Ordering, RankedSystem
+from dialoscope.core.render.document import group
+from dialoscope.core.render.sections import p_value
 from dialoscope.core.safe_text import printable
-from dialoscope.runs.table import chance
 
 
 def best_systems(orderings: Sequence[Ordering], contrasts: Sequence[Contrast]) -> Iterator[str]:
@@ -19,7 +19,7 @@ def best_systems(orderings: Sequence[Ordering], contrasts: Sequence[Contrast]) -
         yield printable(_sentence(ranked[0], contrasts))
         return
     verdicts = ((f"{row.places[0].system}, {_certainty(row.places)}", row.metric) for row in ranked)
-    for verdict, metrics in gathered(verdicts).items():
+    for verdict, metrics in group(verdicts).items():
         yield printable(f"Best on {', '.join(metrics)}: {verdict}.")
 
 
@@ -29,14 +29,14 @@ def _sentence(ordering: Ordering, contrasts: Sequence[Contrast]) -> str:
     rows = [row for row in contrasts if row.metric == ordering.metric and first in (row.a, row.b)]
     lead = _lead(next(row for row in rows if second in (row.a, row.b)))
     values = [row.p_holm for row in rows if not math.isnan(row.p_holm)]
-    p = chance(max(values, default=math.nan))
+    p = p_value(max(values, default=math.nan))
     return (
         f"Best on {ordering.metric}: {first}, {lead} ahead of {second} and "
         f"{_certainty(ordering.places)} (Holm-corrected p {'' if p.startswith('<') else '≤ '}{p})."
     )
 
 
-def _certainty(places: Sequence[Place]) -> str:
+def _certainty(places: Sequence[RankedSystem]) -> str:
     """Which systems the first one is significantly better than: those it shares no letter with."""
     first, *others = places
     rivals = [place.system for place in others if set(place.letters) & set(first.letters)]

@@ -1,4 +1,4 @@
-"""Is one system really better than another? Paired tests from what a run keeps of its replies."""
+"""Paired tests of systems, from the statistics that a run keeps of its replies."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,13 +9,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from dialoscope.analysis.comparison.comparison_report import Comparisons
-from dialoscope.analysis.comparison.contrast import Answered, Contrast, contrast, corrected
-from dialoscope.analysis.comparison.gate import Gate, Verdict, judged
-from dialoscope.analysis.comparison.ordering import Ordering, ordering
-from dialoscope.analysis.comparison.system_pairs import Pair, Plan, plan
+from dialoscope.analysis.comparison.contrast import Answered, Contrast, correct_contrasts, make_contrast
+from dialoscope.analysis.comparison.gate import Gate, GateVerdict, evaluate_gate
+from dialoscope.analysis.comparison.ordering import Ordering, order_systems
+from dialoscope.analysis.comparison.system_pairs import ComparisonPlan, SystemPair, plan_pairs
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
-from dialoscope.core.render.document import gathered
+from dialoscope.core.render.document import describe_amounts, group
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.differences import RATED, Both, Measure, differences, measures
 from dialoscope.runs.intervals import MEANS, SUBSAMPLES, Side, equally_many
@@ -43,7 +43,7 @@ def compare(
     ratings: Ratings | Iterable[Rating] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Comparisons:
-    """Test the systems of a run against each other, by every metric and by what people said.
+    """Test the systems of a run against each other, by every metric and by ratings.
 
     Args:
         result: A run.
@@ -51,46 +51,46 @@ def compare(
         other: A second run, or its folder, whose systems are compared with those of the first, each with
             the one of its name if none is named.
         baseline: A system that all others are compared with, in place of every pair.
-        metrics: What to compare by, such as `bleu-4` or `rated:overall`; everything if nothing is named.
-        gates: What must hold, such as `bleu-4>=-0.01`: the second system is not worse by more than this.
-        strict: Whether a gate stops what is undecided, too.
+        metrics: Measures to compare by, such as `bleu-4` or `rated:overall`; all if none is named.
+        gates: Conditions that must hold, such as `bleu-4>=-0.01`: the second system is not worse by more.
+        strict: Whether undecided gates stop the release, too.
         confidence: Of intervals, verdicts and gates.
         mean: What means are over: "replies", or "contexts", which then count alike.
         draws: Number of random halves of the contexts.
         seed: Of the halves; the run's if none is named.
-        ratings: What people said of the replies, in place of the ratings in the run.
-        progress: Told after each pair of systems.
+        ratings: Ratings of the replies, in place of those in the run.
+        progress: Called after each pair of systems.
     """
     Result.check(result)
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
     check_halves(confidence, draws)
     metrics, gates = ([one] if isinstance(one, str) else one for one in (metrics, gates))
-    asked = tuple(map(Gate.of, gates))
-    if strict and not asked:
+    conditions = tuple(map(Gate.of, gates))
+    if strict and not conditions:
         raise DialoscopeError("Strict gates need a gate; name what must hold with --gate (gates=).")
     result = result if ratings is None else _rated(result, ratings, other)
-    whole = result if other is None else _both_runs(result, other, metrics, asked)
-    planned = plan(whole, systems, baseline, result if other is not None else None)
-    if asked and not planned.directed:
+    whole = result if other is None else _both_runs(result, other, metrics, conditions)
+    pairs = plan_pairs(whole, systems, baseline, result if other is not None else None)
+    if conditions and not pairs.directed:
         raise DialoscopeError(
-            "A gate must know which system is the old one: name two, the old one first, or say --baseline."
+            "A gate needs to know the old system: name two systems, the old one first, or give --baseline."
         )
-    chosen = _chosen(whole, metrics, asked)
-    how = _How(
-        gates=tuple((gate, list(chosen).index(_name(whole, gate.metric))) for gate in asked),
+    chosen = _chosen(whole, metrics, conditions)
+    settings = _TestSettings(
+        gates=tuple((gate, list(chosen).index(_name(whole, gate.metric))) for gate in conditions),
         strict=strict,
         confidence=confidence,
         mean=mean,
         draws=Draws(draws, whole.provenance.seed if seed is None else seed),
         progress=progress or (lambda more: None),
     )
-    said = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
-    return _comparisons(whole, planned, chosen, how, said)
+    run_notes = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
+    return _comparisons(whole, pairs, chosen, settings, run_notes)
 
 
 def _rated(result: Result, ratings: Ratings | Iterable[Rating], other: object) -> Result:
-    """The run with other ratings than its own."""
+    """The run with other ratings in place of its own."""
     if other is not None:
         raise DialoscopeError("Ratings in a file of their own (--ratings) are for one run; leave out --with.")
     return replace(result, ratings=Ratings.of(result.replies, ratings))
@@ -100,35 +100,37 @@ def _both_runs(
     first: Result, second: Result | str | Path, metrics: Sequence[str], gates: Sequence[Gate]
 ) -> Result:
     second = second if isinstance(second, Result) else Result.load(second)
-    named = [*metrics, *(gate.metric for gate in gates)]
-    wanted = [name for name in named if not name.startswith(RATED)]
+    names = [*metrics, *(gate.metric for gate in gates)]
+    wanted = [name for name in names if not name.startswith(RATED)]
     for which, run in (("first", first), ("second", second)):
         for name in wanted:
             try:
                 run.named(name)
-            except DialoscopeError as lacking:
-                raise DialoscopeError(f"In the {which} run: {lacking}") from lacking
+            except DialoscopeError as error:
+                raise DialoscopeError(f"In the {which} run: {error}") from error
     return union(first, second, wanted if metrics else None)
 
 
 def _chosen(run: Result, metrics: Sequence[str], gates: Sequence[Gate]) -> Mapping[str, Measure]:
-    """What is compared by: all, or what is named and what the gates are about."""
-    known = {one.name: one for one in measures(run)}
+    """The measures to compare by: all, or those that are named and those of the gates."""
+    by_name = {measure.name: measure for measure in measures(run)}
     for gate in gates:
-        gate.check_direction(known[_name(run, gate.metric)].higher_is_better)
-    names = [_name(run, name) for name in (*metrics, *(gate.metric for gate in gates))] if metrics else known
-    return {name: known[name] for name in known if name in names}
+        gate.check_direction(by_name[_name(run, gate.metric)].higher_is_better)
+    names = (
+        [_name(run, name) for name in (*metrics, *(gate.metric for gate in gates))] if metrics else by_name
+    )
+    return {name: by_name[name] for name in by_name if name in names}
 
 
 def _name(run: Result, text: str) -> str:
-    """What a metric or a rated aspect is called in this run."""
+    """The name of a metric or a rated aspect in this run."""
     if text.startswith(RATED):
         return f"{RATED}{run.ratings.named(text.removeprefix(RATED))}"
     return run.label(run.named(text))
 
 
-class _How(NamedTuple):
-    """What is asked of every pair."""
+class _TestSettings(NamedTuple):
+    """The settings of every test."""
 
     gates: tuple[tuple[Gate, int], ...]
     """Each with the place of its metric among those that are compared by."""
@@ -140,16 +142,20 @@ class _How(NamedTuple):
 
 
 def _comparisons(
-    run: Result, planned: Plan, chosen: Mapping[str, Measure], how: _How, said: Sequence[str]
+    run: Result,
+    planned: ComparisonPlan,
+    chosen: Mapping[str, Measure],
+    how: _TestSettings,
+    said: Sequence[str],
 ) -> Comparisons:
     found = [_compared(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
-    contrasts = corrected(_by_turns([one.contrasts for one in found]), how.confidence)
-    if not any(one.contexts for one in contrasts):
+    contrasts = correct_contrasts(_by_turns([compared.contrasts for compared in found]), how.confidence)
+    if not any(contrast.contexts for contrast in contrasts):
         raise DialoscopeError(_nothing_shared(run, planned.pairs[0]))
     return Comparisons(
         contrasts=contrasts,
         orderings=tuple(_orderings(run, contrasts, chosen, how)) if planned.every_pair else (),
-        verdicts=tuple(_by_turns([one.verdicts for one in found])),
+        verdicts=tuple(_by_turns([compared.verdicts for compared in found])),
         confidence=how.confidence,
         strict=how.strict,
         draws=how.draws.times,
@@ -159,81 +165,90 @@ def _comparisons(
 
 
 class _Compared(NamedTuple):
-    """What each measure, and each gate, says of two systems."""
+    """The contrasts and the outcomes of the gates of two systems."""
 
     contrasts: Sequence[Contrast]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[GateVerdict]
 
 
-def _compared(run: Result, pair: Pair, chosen: Sequence[Measure], how: _How) -> _Compared:
-    """One pair at a time, so that the draws of the others need not be kept."""
-    both = Both.of(*(Side.of(run, name, how.mean) for name in pair))
-    found = differences(chosen, both, how.draws)
-    how.progress(1)
+def _compared(run: Result, pair: SystemPair, chosen: Sequence[Measure], settings: _TestSettings) -> _Compared:
+    """The comparison of one pair; one at a time, so that memory holds the halves of one pair only."""
+    both = Both.of(*(Side.of(run, name, settings.mean) for name in pair))
+    compared_measures = differences(chosen, both, settings.draws)
+    settings.progress(1)
     alone = (len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
     contexts = Answered(len(both.items), *alone)
     return _Compared(
         [
-            contrast(pair, measure, one, how.confidence, contexts)
-            for measure, one in zip(chosen, found, strict=True)
+            make_contrast(pair, measure, difference, settings.confidence, contexts)
+            for measure, difference in zip(chosen, compared_measures, strict=True)
         ],
         [
-            judged(gate, pair, found[place], how.confidence, how.draws, strict=how.strict)
-            for gate, place in how.gates
+            evaluate_gate(
+                gate,
+                pair,
+                compared_measures[place],
+                settings.confidence,
+                settings.draws,
+                strict=settings.strict,
+            )
+            for gate, place in settings.gates
         ],
     )
 
 
 def _by_turns(lists: Sequence[Sequence[T]]) -> list[T]:
-    """The first of each list, then the second of each, and so on."""
+    """The first item of each list, then the second of each, and so on."""
     return [one for turn in zip(*lists, strict=True) for one in turn]
 
 
-def _nothing_shared(run: Result, pair: Pair) -> str:
+def _nothing_shared(run: Result, pair: SystemPair) -> str:
     first, second = (printable(run.replies.ids[run.rows(name)[0]]) for name in pair)
-    nothing = f"{printable(pair.a)} and {printable(pair.b)} have not answered one context in common: "
+    shared_none = f"{printable(pair.a)} and {printable(pair.b)} have not answered one context in common: "
     if first == second:
-        return nothing + (
+        return shared_none + (
             f"replies have the same ids, such as '{first}', but where the systems of a run share no ids the "
             "contexts tell, and these differ. Give both systems the same contexts."
         )
-    return nothing + (
+    return shared_none + (
         f"replies are matched by their ids, such as '{first}' and '{second}', or by their contexts where "
         "systems share no ids. Give replies to the same context the same id."
     )
 
 
 def _orderings(
-    run: Result, contrasts: Sequence[Contrast], chosen: Mapping[str, Measure], how: _How
+    run: Result, contrasts: Sequence[Contrast], chosen: Mapping[str, Measure], settings: _TestSettings
 ) -> Iterator[Ordering]:
     """The systems by each measure; the difference of a pair is sure where a verdict says so."""
-    systems = dict.fromkeys(name for one in contrasts for name in (one.a, one.b))
-    sides = [Side.of(run, system, how.mean) for system in systems]
+    systems = dict.fromkeys(name for contrast in contrasts for name in (contrast.a, contrast.b))
+    sides = [Side.of(run, system, settings.mean) for system in systems]
     uneven = any(measure.depends_on for measure in chosen.values())
-    equal = equally_many(sides, how.draws.seed) if uneven else [tuple(sides)]
+    equal = equally_many(sides, settings.draws.seed) if uneven else [tuple(sides)]
     for name, measure in chosen.items():
         choices = equal if measure.depends_on else [tuple(sides)]
-        found = [math.fsum(map(measure.score, each)) / len(each) for each in zip(*choices, strict=True)]
-        values = dict(zip(systems, found, strict=True))
+        scores = [math.fsum(map(measure.score, each)) / len(each) for each in zip(*choices, strict=True)]
+        values = dict(zip(systems, scores, strict=True))
         defined = {system: value for system, value in values.items() if not math.isnan(value)}
-        apart = [(one.a, one.b) for one in contrasts if one.metric == name and one.sure]
-        yield ordering(name, defined, apart, measure.higher_is_better)
+        apart = [
+            (contrast.a, contrast.b) for contrast in contrasts if contrast.metric == name and contrast.sure
+        ]
+        yield order_systems(name, defined, apart, measure.higher_is_better)
 
 
 def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Iterator[str]:
-    """What a reader must know of these contexts and tests."""
+    """The notes on these contexts and tests."""
     yield from _contexts(contrasts)
     yield from _amounts(contrasts)
-    tested = [one.defined for one in contrasts if not math.isnan(one.p)]
-    fewest, needed = min(tested or [one.contexts for one in contrasts]), fewest_blocks(confidence)
+    tested = [contrast.defined for contrast in contrasts if not math.isnan(contrast.p)]
+    fewest, needed = min(tested or [contrast.contexts for contrast in contrasts]), fewest_blocks(confidence)
     if fewest < needed:
         yield (
             f"On {_counted(fewest)} no paired test can be sure of anything: with {100 * confidence:g}% "
             f"confidence it takes {needed}."
         )
     tests = len(tested)
-    there = min(halves, 2 ** min(fewest, 60) - 1)
-    if fewest >= needed and 2 * tests >= (1 - confidence) * (there + 1):
+    available = min(halves, 2 ** min(fewest, 60) - 1)
+    if fewest >= needed and 2 * tests >= (1 - confidence) * (available + 1):
         yield (
             f"{tests} tests are so many that after the correction none can be sure; compare fewer systems or "
             "metrics, or raise --draws."
@@ -241,37 +256,38 @@ def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Ite
 
 
 def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
-    """Where a system says more than the other of what a metric depends on."""
-    chosen = dict.fromkeys(printable(one.metric) for one in contrasts if one.chosen)
-    if chosen:
+    """Notes where one system says more words than the other and metrics depend on that."""
+    subsampled = dict.fromkeys(printable(contrast.metric) for contrast in contrasts if contrast.chosen)
+    if subsampled:
         yield (
-            f"{', '.join(chosen)}: at equal numbers of replies to each context, in which the systems differ; "
-            f"means over {SUBSAMPLES} random choices."
+            f"{', '.join(subsampled)}: at equal numbers of replies to each context, in which the systems "
+            f"differ; means over {SUBSAMPLES} random choices."
         )
-    unequal = gathered(
-        ((one.depends_on, one.a, one.a_amount, one.b, one.b_amount), printable(one.metric))
-        for one in contrasts
-        if one.depends_on == "words" and differ(one.a_amount, one.b_amount)
+    unequal = group(
+        ((contrast.a, contrast.a_amount, contrast.b, contrast.b_amount), contrast.metric)
+        for contrast in contrasts
+        if contrast.depends_on == "words" and differ(contrast.a_amount, contrast.b_amount)
     )
-    for (_, a, said, b, other), metrics in unequal.items():
-        yield (
-            f"{', '.join(metrics)} depend{'s' * (len(metrics) == 1)} on the number of words: {printable(a)} "
-            f"says {said}, {printable(b)} {other}."
-        )
+    for (a, amount, b, other), metrics in unequal.items():
+        yield describe_amounts(metrics, "words", {a: amount, b: other})
 
 
 def _contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:
-    """How many contexts each pair has in common, said once where nothing is left out."""
-    if {(one.contexts, one.a_only, one.b_only) for one in contrasts} == {(contrasts[0].contexts, 0, 0)}:
+    """The number of contexts that each pair has in common; a single note where nothing is left out."""
+    if {(contrast.contexts, contrast.a_only, contrast.b_only) for contrast in contrasts} == {
+        (contrasts[0].contexts, 0, 0)
+    }:
         yield f"{_counted(contrasts[0].contexts)}, all answered by every system."
         return
-    for one in {(one.a, one.b): one for one in contrasts}.values():
-        a, b = printable(one.a), printable(one.b)
+    for contrast in {(contrast.a, contrast.b): contrast for contrast in contrasts}.values():
+        a, b = printable(contrast.a), printable(contrast.b)
         alone = [
-            f"{many} that only {name} answered" for many, name in ((one.a_only, a), (one.b_only, b)) if many
+            f"{many} that only {name} answered"
+            for many, name in ((contrast.a_only, a), (contrast.b_only, b))
+            if many
         ]
         left_out = f"; left out: {', '.join(alone)}" if alone else ""
-        yield f"{a} and {b}: {_counted(one.contexts)} that both answered{left_out}."
+        yield f"{a} and {b}: {_counted(contrast.contexts)} that both answered{left_out}."
 
 
 def _counted(contexts: int) -> str:

@@ -1,4 +1,4 @@
-"""What one metric, or people, say of two systems."""
+"""The difference of two systems by one metric, or by ratings."""
 
 import math
 from collections.abc import Sequence
@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.comparison.system_pairs import Pair
+from dialoscope.analysis.comparison.system_pairs import SystemPair
 from dialoscope.analysis.significance import holm
 from dialoscope.runs.differences import SAME, Difference, Effect, Measure
 from dialoscope.runs.resampling import fewest_blocks
 
 POWER = 0.8
-"""How often a difference that can be detected is."""
+"""The power at which a difference counts as detectable."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """What one metric, or people, say of two systems, on the contexts that both answered."""
+    """The difference of two systems by one metric, or by ratings, on the contexts that both answered."""
 
     metric: str
     a: str
@@ -43,7 +43,7 @@ class Contrast:
     equal: float
     lower: float
     detectable: float
-    """The smallest true difference that so many contexts show eight times in ten."""
+    """The smallest true difference that is found with power 0.8 on so many contexts."""
     contexts: int
     """Those that both answered."""
     defined: int
@@ -53,11 +53,11 @@ class Contrast:
     b_only: int
     higher_is_better: bool | None
     verdict: str
-    """What B is: better, worse, differs (where neither end is better), unsure, same; – if that is unknown."""
+    """B is better, worse, differs (where neither end is better), unsure, or same; – if that is unknown."""
     why: str
-    """What keeps it from being known."""
+    """Why it is unknown."""
     depends_on: str | None
-    """What the metric needs equally much of: words or replies; nothing where it is a mean of some kind."""
+    """What the metric needs equally much of: words or replies; None where it is a mean of some kind."""
     a_amount: int
     """The number of these."""
     b_amount: int
@@ -72,77 +72,77 @@ class Contrast:
 
 
 class Answered(NamedTuple):
-    """How many contexts both systems answered, or one of them alone."""
+    """The numbers of contexts that both systems answered, or one of them alone."""
 
     both: int
     a_only: int
     b_only: int
 
 
-def contrast(
-    pair: Pair,
+def make_contrast(
+    pair: SystemPair,
     measure: Measure,
-    found: Difference,
+    difference: Difference,
     confidence: float,
     contexts: Answered,
 ) -> Contrast:
-    """Before the correction for the number of tests."""
-    low, high = np.clip(found.interval(confidence), -measure.widest, measure.widest).tolist()
-    effect = found.effect or Effect(math.nan, 0, 0, 0)
-    seen = effect.higher + effect.equal + effect.lower or math.nan
+    """The contrast of two systems, before the correction for the number of tests."""
+    low, high = np.clip(difference.interval(confidence), -measure.widest, measure.widest).tolist()
+    effect = difference.effect or Effect(math.nan, 0, 0, 0)
+    shares = effect.higher + effect.equal + effect.lower or math.nan
     return Contrast(
         metric=measure.name,
         a=pair.a,
         b=pair.b,
-        a_value=found.first,
-        b_value=found.second,
-        difference=found.value,
+        a_value=difference.first,
+        b_value=difference.second,
+        difference=difference.value,
         low=low,
         high=high,
-        error=found.error,
-        p=found.p,
+        error=difference.error,
+        p=difference.p,
         p_holm=math.nan,
         effect=effect.size,
-        higher=effect.higher / seen,
-        equal=effect.equal / seen,
-        lower=effect.lower / seen,
-        detectable=detectable(found, confidence),
+        higher=effect.higher / shares,
+        equal=effect.equal / shares,
+        lower=effect.lower / shares,
+        detectable=detectable(difference, confidence),
         contexts=contexts.both,
-        defined=contexts.both if found.effect is None else found.contexts,
+        defined=contexts.both if difference.effect is None else difference.contexts,
         a_only=contexts.a_only,
         b_only=contexts.b_only,
         higher_is_better=measure.higher_is_better,
         verdict="–",
-        why=_why(found, pair, contexts.both, confidence, has_interval=not math.isnan(low)),
+        why=_why(difference, pair, contexts.both, confidence, has_interval=not math.isnan(low)),
         depends_on=measure.depends_on,
-        a_amount=found.amounts[0],
-        b_amount=found.amounts[1],
-        chosen=found.chosen,
+        a_amount=difference.amounts[0],
+        b_amount=difference.amounts[1],
+        chosen=difference.chosen,
         signature=measure.signature,
     )
 
 
-def corrected(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
+def correct_contrasts(contrasts: Sequence[Contrast], confidence: float) -> tuple[Contrast, ...]:
     """P-values corrected for the number of all of them, and the verdicts that follow."""
-    values = holm(np.array([one.p for one in contrasts])).tolist()
+    values = holm(np.array([contrast.p for contrast in contrasts])).tolist()
     return tuple(
         replace(one, p_holm=p, verdict=_verdict(one, sure=p < 1 - confidence))
         for one, p in zip(contrasts, values, strict=True)
     )
 
 
-def detectable(found: Difference, confidence: float) -> float:
-    """The smallest true difference that so many contexts show as often as `POWER`; NaN if that is unknown."""
-    blocks = found.blocks
-    varied = found.error > SAME * max(abs(found.first), abs(found.second))
+def detectable(difference: Difference, confidence: float) -> float:
+    """The smallest true difference that is found with `POWER` on so many contexts; NaN if that is unknown."""
+    blocks = difference.blocks
+    varied = difference.error > SAME * max(abs(difference.first), abs(difference.second))
     if not varied or blocks < fewest_blocks(confidence):
         return math.nan
-    return _errors_apart(blocks - 1, confidence) * found.error
+    return _detectable_errors(blocks - 1, confidence) * difference.error
 
 
 @cache
-def _errors_apart(freedom: int, confidence: float) -> float:
-    """How many standard errors of these contexts a true difference must be, for a t-test on others.
+def _detectable_errors(freedom: int, confidence: float) -> float:
+    """The size of a detectable difference in standard errors of these contexts, for a t-test on others.
 
     The power is the mean over what the error of so few contexts may be: where it is too small by chance,
     less is gained than is lost where it is too large.
@@ -152,32 +152,36 @@ def _errors_apart(freedom: int, confidence: float) -> float:
 
     bound = stdtrit(freedom, (1 + confidence) / 2)
     errors = np.sqrt(chdtri(freedom, (np.arange(100) + 0.5) / 100) / freedom)
-    known = nctdtrinc(freedom, 1 - POWER, bound)  # were the error known
-    return float(brentq(lambda far: 1 - nctdtr(freedom, far * errors, bound).mean() - POWER, 0, 2 * known))
+    if_known = nctdtrinc(freedom, 1 - POWER, bound)  # were the error known
+    return float(
+        brentq(lambda size: 1 - nctdtr(freedom, size * errors, bound).mean() - POWER, 0, 2 * if_known)
+    )
 
 
-def _verdict(one: Contrast, *, sure: bool) -> str:
-    if math.isnan(one.p):
+def _verdict(contrast: Contrast, *, sure: bool) -> str:
+    if math.isnan(contrast.p):
         return "–"
-    if one.difference == 0 and not one.higher > 0 and not one.lower > 0:
+    if contrast.difference == 0 and not contrast.higher > 0 and not contrast.lower > 0:
         return "same"
     if not sure:
         return "unsure"
-    if one.higher_is_better is None:
+    if contrast.higher_is_better is None:
         return "differs"
-    return "better" if (one.difference > 0) == one.higher_is_better else "worse"
+    return "better" if (contrast.difference > 0) == contrast.higher_is_better else "worse"
 
 
-def _why(found: Difference, pair: Pair, contexts: int, confidence: float, *, has_interval: bool) -> str:
-    """What keeps a difference from being known."""
+def _why(
+    difference: Difference, pair: SystemPair, contexts: int, confidence: float, *, has_interval: bool
+) -> str:
+    """Why a difference is unknown; empty where it is known."""
     if contexts < 2:
         return f"{contexts or 'no'} context in common"
-    values = zip(pair, (found.first, found.second), strict=True)
-    lacking = [name for name, value in values if math.isnan(value)]
-    if lacking:
-        return f"undefined for {' and '.join(lacking)}"
-    if math.isnan(found.p):
+    values = zip(pair, (difference.first, difference.second), strict=True)
+    undefined = [name for name, value in values if math.isnan(value)]
+    if undefined:
+        return f"undefined for {' and '.join(undefined)}"
+    if math.isnan(difference.p):
         return "undefined on some part of the contexts"
-    if has_interval or found.value == 0 or found.contexts < fewest_blocks(confidence):
+    if has_interval or difference.value == 0 or difference.contexts < fewest_blocks(confidence):
         return ""
     return "no interval, for it is the same in all contexts"

@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 
 from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.render.sections import number
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.differences import Difference
 from dialoscope.runs.resampling import Draws, Interval
-from dialoscope.runs.table import number
 
 _GATE = re.compile(
     r"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=)\s*"
@@ -57,7 +57,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     """What became of a gate."""
 
     gate: str
@@ -81,9 +81,9 @@ FEWEST = 20
 """Contexts without which a gate decides nothing: with fewer, bounds fail more often than they say."""
 
 
-def judged(
+def evaluate_gate(
     gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, draws: Draws, *, strict: bool
-) -> Verdict:
+) -> GateVerdict:
     """Whether the claim is surely true, surely false, or neither.
 
     Surely is one-sided: a gate asks about one end alone.
@@ -95,7 +95,7 @@ def judged(
     low, high = (end + (weight - 1) * found.first for end in bounds)
     enough = found.contexts >= FEWEST
     verdict = _verdict(gate, Interval(low, high), margin, enough=enough)
-    return Verdict(
+    return GateVerdict(
         str(gate),
         *pair,
         difference=found.value,

@@ -6,7 +6,7 @@ from string import ascii_lowercase
 
 
 @dataclass(frozen=True)
-class Place:
+class RankedSystem:
     """A system among others."""
 
     system: str
@@ -20,10 +20,10 @@ class Ordering:
     """Systems by what a metric says of them, the best first; the highest where neither end is better."""
 
     metric: str
-    places: tuple[Place, ...]
+    places: tuple[RankedSystem, ...]
 
 
-def ordering(
+def order_systems(
     metric: str,
     values: Mapping[str, float],
     apart: Sequence[tuple[str, str]],
@@ -34,7 +34,7 @@ def ordering(
         values, key=lambda system: (values[system], system), reverse=higher_is_better is not False
     )
     letters = _letters(ranked, apart)
-    return Ordering(metric, tuple(Place(system, values[system], letters[system]) for system in ranked))
+    return Ordering(metric, tuple(RankedSystem(system, values[system], letters[system]) for system in ranked))
 
 
 def _letters(ranked: Sequence[str], apart: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -10,33 +10,35 @@ from dialoscope.core.safe_text import printable
 from dialoscope.runs.result import Result
 
 
-class Pair(NamedTuple):
+class SystemPair(NamedTuple):
     """Two systems, the old one before the new."""
 
     a: str
     b: str
 
 
-class Plan(NamedTuple):
+class ComparisonPlan(NamedTuple):
     """Which systems are compared."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SystemPair, ...]
     directed: bool
     """Whether the first of each pair is known to be the old one."""
     every_pair: bool
     """Whether each is compared with each, and there are more than two."""
 
 
-def plan(run: Result, systems: Sequence[str], baseline: str | None, first: Result | None) -> Plan:
+def plan_pairs(
+    run: Result, systems: Sequence[str], baseline: str | None, first: Result | None
+) -> ComparisonPlan:
     """The pairs that are asked for; with two runs, of which this is the first, namesakes if none is named."""
     if first is not None and not systems and baseline is None:
-        return Plan(_namesakes(run, len(first.systems)), directed=True, every_pair=False)
+        return ComparisonPlan(_namesakes(run, len(first.systems)), directed=True, every_pair=False)
     named = [one for name in systems for one in _known(run, name)] or list(run.systems)
     if baseline is not None:
         old = _known(run, baseline)[0]
-        pairs = tuple(Pair(old, name) for name in named if name != old)
+        pairs = tuple(SystemPair(old, name) for name in named if name != old)
     else:
-        pairs = tuple(Pair(*pair) for pair in combinations(named, 2))
+        pairs = tuple(SystemPair(*pair) for pair in combinations(named, 2))
     twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise DialoscopeError(f"System '{printable(twice[0])}' is named twice.")
@@ -45,7 +47,7 @@ def plan(run: Result, systems: Sequence[str], baseline: str | None, first: Resul
             f"There is nothing to compare {printable(named[0])} with; name another system of the run "
             f"({', '.join(map(printable, run.systems))}), or another run with --with (other=)."
         )
-    return Plan(pairs, len(pairs) == 1 or baseline is not None, len(pairs) > 1 and baseline is None)
+    return ComparisonPlan(pairs, len(pairs) == 1 or baseline is not None, len(pairs) > 1 and baseline is None)
 
 
 def _known(run: Result, name: str) -> list[str]:
@@ -63,13 +65,13 @@ def _known(run: Result, name: str) -> list[str]:
     return [name]
 
 
-def _namesakes(run: Result, ours: int) -> tuple[Pair, ...]:
+def _namesakes(run: Result, ours: int) -> tuple[SystemPair, ...]:
     """Each system of the first run, which has so many, with that of the same name in the second."""
     first, second = run.systems[:ours], run.systems[ours:]
     shared = (name.removeprefix("1:") for name in first if name.startswith("1:"))
-    pairs = tuple(Pair(f"1:{name}", f"2:{name}") for name in shared if f"2:{name}" in second)
+    pairs = tuple(SystemPair(f"1:{name}", f"2:{name}") for name in shared if f"2:{name}" in second)
     if not pairs and len(first) == len(second) == 1:
-        return (Pair(first[0], second[0]),)
+        return (SystemPair(first[0], second[0]),)
     if not pairs:
         raise DialoscopeError(
             f"No system has the same name in both runs: the first has {', '.join(map(printable, first))}, "

@@ -6,12 +6,18 @@ import numpy as np
 
 from dialoscope.analysis.coefficients import FEWEST, NAMES
 from dialoscope.analysis.correlation.correlation_report import Correlations
-from dialoscope.analysis.correlation.estimates import Aspect, Correlation, Kind, Settings
-from dialoscope.analysis.correlation.levels import AllReplies, Chance, InGroups, Level, OverSystems
+from dialoscope.analysis.correlation.estimates import Correlation, CorrelationSettings, Kind, RatedAspect
+from dialoscope.analysis.correlation.levels import (
+    AllReplies,
+    CorrelationLevel,
+    InGroups,
+    OverSystems,
+    RandomDraws,
+)
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.raters.intraclass import ceiling
 from dialoscope.analysis.significance import holm
-from dialoscope.analysis.trust.known import FITTED, fitted_here
+from dialoscope.analysis.trust.known import FITTED, metrics_fitted_to
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating, Score
@@ -37,7 +43,7 @@ def correlate(
     groups: str | Sequence[str] = GROUPS,
     coefficients: str | Sequence[str] = NAMES,
     system_value: str = "own",
-    fewest: int = FEWEST,
+    min_points: int = FEWEST,
     confidence: float = CONFIDENCE,
     draws: int = HALVES,
     permutations: int = PERMUTATIONS,
@@ -55,7 +61,7 @@ def correlate(
         groups: Of replies: overall, and the mean of the coefficients within each system or each item.
         coefficients: pearson, spearman, kendall, cosine, accuracy.
         system_value: What a metric says of a system: its own value, or the mean over the replies.
-        fewest: How many replies, or systems, a coefficient needs at least.
+        min_points: The smallest number of replies, or systems, for a coefficient.
         confidence: How much an interval should hold.
         draws: Number of random halves of the contexts, for intervals and tests over replies.
         permutations: Number of permutations of the systems, for tests over systems.
@@ -66,32 +72,34 @@ def correlate(
     kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
     names = _chosen(coefficients, NAMES, "coefficient")
     check_halves(confidence, draws)
-    _check(permutations, fewest)
-    chance = Chance(draws, permutations, result.provenance.seed if seed is None else seed)
+    _check(permutations, min_points)
+    chance = RandomDraws(draws, permutations, result.provenance.seed if seed is None else seed)
     said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     panel = Panel.of(result, said, _aspects(said, aspect), others)
     if not panel.columns:
         kinds = _of_systems(kinds)
-    settings = Settings(
+    settings = CorrelationSettings(
         kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
     )
     aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
     cells: list[Correlation] = []
     for kind in kinds:
-        level = _level(kind, panel, chance, fewest, system_value)
+        level = _level(kind, panel, chance, min_points, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
-    fitted = [f"{printable(name)}: {FITTED}." for name in fitted_here(result)]
+    fitted = [f"{printable(name)}: {FITTED}." for name in metrics_fitted_to(result)]
     about = (*said.notes, *(others.notes if others else ()), *fitted)
     return Correlations(tuple(cells), aspects, settings, about, panel)
 
 
-def _level(kind: Kind, panel: Panel, chance: Chance, fewest: int, system_value: str) -> Level:
+def _level(
+    kind: Kind, panel: Panel, chance: RandomDraws, min_points: int, system_value: str
+) -> CorrelationLevel:
     if kind.level == "system":
-        return OverSystems(panel.rated_systems(system_value), chance, fewest)
+        return OverSystems(panel.rated_systems(system_value), chance, min_points)
     if kind.group == "overall":
-        return AllReplies(panel, chance, fewest)
-    return InGroups(panel, chance, fewest, by_system=kind.group == "system")
+        return AllReplies(panel, chance, min_points)
+    return InGroups(panel, chance, min_points, by_system=kind.group == "system")
 
 
 def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
@@ -114,9 +122,9 @@ def _of_systems(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
 
 def _cells(
     kind: Kind,
-    level: Level,
-    settings: Settings,
-    aspects: Sequence[Aspect],
+    level: CorrelationLevel,
+    settings: CorrelationSettings,
+    aspects: Sequence[RatedAspect],
     progress: Callable[[int], None],
 ) -> Iterator[Correlation]:
     """Coefficient by coefficient, aspect by aspect."""
@@ -163,12 +171,12 @@ def _aspects(said: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ..
     return tuple(dict.fromkeys(map(said.named, wanted))) if wanted else said.aspects
 
 
-def _aspect(said: Ratings, panel: Panel, place: int) -> Aspect:
+def _aspect(said: Ratings, panel: Panel, place: int) -> RatedAspect:
     name, values = panel.aspects[place], panel.y[:, place]
     most = ceiling(said.of_aspect(name))
     of_systems = ceiling(said.of_aspect(name), panel.result.replies.system)
     rated = int((~np.isnan(values)).sum())
-    return Aspect(name, rated, len(values), most.value, most.why, of_systems.value)
+    return RatedAspect(name, rated, len(values), most.value, most.why, of_systems.value)
 
 
 def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
@@ -179,9 +187,9 @@ def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tupl
             raise DialoscopeError(f"There is no {what} '{printable(one)}'. Choose from: {', '.join(known)}.")
     if not given:
         raise DialoscopeError(f"Not one {what} is named. Choose from: {', '.join(known)}.")
-    return tuple(one for one in known if one in given)
+    return tuple(name for name in known if name in given)
 
 
-def _check(permutations: int, fewest: int) -> None:
-    if permutations < 1 or fewest < 2:
-        raise DialoscopeError("permutations must be at least 1, and fewest at least 2.")
+def _check(permutations: int, min_points: int) -> None:
+    if permutations < 1 or min_points < 2:
+        raise DialoscopeError("permutations must be at least 1, and min_points at least 2.")

@@ -1,21 +1,32 @@
-"""What a reader must know to read correlations, in words."""
+"""The notes below tables of correlations."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from dialoscope.analysis.correlation.estimates import Aspect, Correlation, Kind, Settings, written
+from dialoscope.analysis.correlation.estimates import (
+    Correlation,
+    CorrelationSettings,
+    Kind,
+    RatedAspect,
+    capitalize_name,
+)
 from dialoscope.analysis.correlation.levels import FEW_SYSTEMS
-from dialoscope.core.render.document import gathered
+from dialoscope.core.render.document import group
+from dialoscope.core.render.sections import p_value
 from dialoscope.core.safe_text import printable
-from dialoscope.runs.table import chance
 
 _SHOWN = 10
 
 
-def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correlation]) -> list[str]:
-    """What the columns are, what is missing, and why a number is undefined."""
+def list_notes(
+    settings: CorrelationSettings, aspects: Sequence[RatedAspect], cells: Sequence[Correlation]
+) -> list[str]:
+    """How to read the numbers, what is missing, and why a number is undefined."""
+    percent = f"{100 * settings.confidence:g}%"
+    down = ["↓: lower is better, so that a negative value is what it should be."]
     return [
-        *_reading(settings, cells),
+        f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm).",
+        *(down if any(cell.higher_is_better is False for cell in cells) else []),
         *_few_systems(settings, cells),
         *_ceilings(settings.kinds[0], aspects),
         *_unrated(aspects),
@@ -25,9 +36,8 @@ def notes(settings: Settings, aspects: Sequence[Aspect], cells: Sequence[Correla
     ]
 
 
-def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
-    percent = f"{100 * settings.confidence:g}%"
-    yield f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm)."
+def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """How intervals and tests are made, and what the further columns are."""
     if any(kind.level == "reply" for kind in settings.kinds):
         contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
         halves = min(settings.chance.draws, 2 ** min(settings.contexts, 60) - 1)
@@ -41,84 +51,89 @@ def _reading(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
             f"is from up to {settings.chance.permutations} permutations of the systems. Values of systems "
             "that rest on few contexts are noisy, which brings a correlation over systems nearer to 0."
         )
-    shown = {kind.head: kind.title for kind in settings.kinds[1:]}
-    if shown:
-        yield "; ".join(f"{head}: {written(settings.main)} {title}" for head, title in shown.items()) + "."
+    titles = {kind.head: kind.title for kind in settings.kinds[1:]}
+    if titles:
+        yield (
+            "; ".join(f"{head}: {capitalize_name(settings.main)} {title}" for head, title in titles.items())
+            + "."
+        )
     yield from _groups(settings, cells)
-    if any(one.higher_is_better is False for one in cells):
-        yield "↓: lower is better, so that a negative value is what it should be."
     if "cosine" in settings.coefficients:
         yield "p of a cosine: that of Pearson's, as a cosine of positive numbers is never near 0."
 
 
-def _groups(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
-    """Of how many groups a mean is, where some have no coefficient."""
+def _groups(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """The number of groups that a mean is over, where some have no coefficient."""
     for kind in settings.kinds:
-        found = [one for one in cells if one.kind == kind and one.coefficient == settings.main and one.groups]
-        counts = [one.groups for one in found if one.groups is not None]
-        if counts and min(counts) < (whole := found[0].of or 0):
-            some = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{min(counts)}"
-            yield f"{kind.head}: {some} of {whole} have a coefficient, and it is the mean of theirs."
+        means = [
+            cell for cell in cells if cell.kind == kind and cell.coefficient == settings.main and cell.groups
+        ]
+        counts = [cell.groups for cell in means if cell.groups is not None]
+        if counts and min(counts) < (whole := means[0].of or 0):
+            number = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{min(counts)}"
+            yield f"{kind.head}: {number} of {whole} have a coefficient; the value is the mean of these."
 
 
-def _few_systems(settings: Settings, cells: Iterable[Correlation]) -> Iterator[str]:
-    of_systems = [one.n for one in cells if one.level == "system"]
+def _few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) -> Iterator[str]:
+    of_systems = [cell.n for cell in cells if cell.level == "system"]
     most = max(of_systems, default=0)
     if of_systems and most < FEW_SYSTEMS:
-        least = f"; no p is below {chance(2 / math.factorial(most))}" if most > 2 else ""
+        least = f"; no p is below {p_value(2 / math.factorial(most))}" if most > 2 else ""
         yield (
             f"{most or 'No'} system{'s' * (most != 1)} with a value and a rating: over fewer than "
             f"{FEW_SYSTEMS} a correlation says next to nothing{least}."
         )
 
 
-def _ceilings(kind: Kind, aspects: Sequence[Aspect]) -> Iterator[str]:
-    if any(not math.isnan(one.ceiling_at(kind)) for one in aspects):
+def _ceilings(kind: Kind, aspects: Sequence[RatedAspect]) -> Iterator[str]:
+    if any(not math.isnan(aspect.ceiling_at(kind)) for aspect in aspects):
         yield "ceiling: the correlation that a metric without any error would have, given the raters' noise."
-    for one in aspects:
-        if one.why and kind == Kind("reply", "overall"):
-            yield f"The ceiling of {printable(one.name)} is unknown: {printable(one.why)}."
+    for aspect in aspects:
+        if aspect.why and kind == Kind("reply", "overall"):
+            yield f"The ceiling of {printable(aspect.name)} is unknown: {printable(aspect.why)}."
 
 
-def _unrated(aspects: Sequence[Aspect]) -> Iterator[str]:
-    for one in aspects:
-        if one.rated < one.replies:
-            lacking = f"{one.replies - one.rated} of {one.replies} replies"
-            yield f"{lacking} have no rating of {printable(one.name)}."
+def _unrated(aspects: Sequence[RatedAspect]) -> Iterator[str]:
+    for aspect in aspects:
+        if aspect.rated < aspect.replies:
+            unrated = f"{aspect.replies - aspect.rated} of {aspect.replies} replies"
+            yield f"{unrated} have no rating of {printable(aspect.name)}."
 
 
 def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
-    of = {level: [one.metric for one in cells if one.level == level] for level in ("reply", "system")}
+    of = {level: [cell.metric for cell in cells if cell.level == level] for level in ("reply", "system")}
     alone = [printable(name) for name in dict.fromkeys(of["system"]) if name not in of["reply"]]
     if of["reply"] and alone:
         yield f"A value for a system and none for a reply: {_listed(alone)}."
 
 
-def _without_value(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+def _without_value(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Metrics that are undefined for as many replies, together."""
-    found = gathered((one.undefined, printable(one.metric)) for one in cells if one.undefined)
-    for count, metrics in found.items():
+    by_count = group((cell.undefined, printable(cell.metric)) for cell in cells if cell.undefined)
+    for count, metrics in by_count.items():
         yield f"{count} of {settings.replies} replies have no value of {_listed(metrics)}."
 
 
-def _reasons(settings: Settings, cells: Sequence[Correlation]) -> Iterator[str]:
+def _reasons(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """Why coefficients, and the intervals that are shown, are undefined; those for one reason together."""
     shown = settings.kinds[0], settings.main
-    told = [
-        one for one in cells if one.why and (math.isnan(one.value) or (one.kind, one.coefficient) == shown)
+    undefined = [
+        cell
+        for cell in cells
+        if cell.why and (math.isnan(cell.value) or (cell.kind, cell.coefficient) == shown)
     ]
-    found = gathered(((one.aspect, _where(one), one.why), printable(one.metric)) for one in told)
+    by_reason = group(((cell.aspect, _where(cell), cell.why), printable(cell.metric)) for cell in undefined)
     lines = [
         f"{printable(aspect)}, {where}{_listed(metrics)}: {why}."
-        for (aspect, where, why), metrics in found.items()
+        for (aspect, where, why), metrics in by_reason.items()
     ]
     yield from lines[:_SHOWN]
     if len(lines) > _SHOWN:
         yield f"… and for {len(lines) - _SHOWN} more reasons; all of them: --json (json())."
 
 
-def _where(one: Correlation) -> str:
-    return f"{one.kind.title}, {'is undefined for ' if math.isnan(one.value) else ''}"
+def _where(cell: Correlation) -> str:
+    return f"{cell.kind.title}, {'is undefined for ' if math.isnan(cell.value) else ''}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,18 +2,23 @@
 
 import math
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
-from dialoscope.analysis.coefficients import bracketed, short
-from dialoscope.analysis.correlation.correlation_notes import notes
-from dialoscope.analysis.correlation.estimates import MAIN, Aspect, Correlation, Settings, written
-from dialoscope.analysis.correlation.metric_pairs import Contests, contests
+from dialoscope.analysis.coefficients import format_coefficient
+from dialoscope.analysis.correlation.correlation_notes import list_notes, reading_details
+from dialoscope.analysis.correlation.estimates import (
+    MAIN,
+    Correlation,
+    CorrelationSettings,
+    RatedAspect,
+    capitalize_name,
+)
+from dialoscope.analysis.correlation.metric_pairs import Contests, compare_metrics
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import listed_in_markdown, plain_in_markdown, printable
-from dialoscope.runs.table import aligned, chance, marked_down
+from dialoscope.core.render.document import Report, choose_notes, list_signatures
+from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, p_value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,8 +26,8 @@ class Correlations(Report):
     """A coefficient for each metric, aspect, level and group."""
 
     cells: tuple[Correlation, ...]
-    aspects: tuple[Aspect, ...]
-    settings: Settings
+    aspects: tuple[RatedAspect, ...]
+    settings: CorrelationSettings
     about: tuple[str, ...]
     """What a reader must know of the ratings and scores."""
     panel: Panel
@@ -33,12 +38,12 @@ class Correlations(Report):
     ) -> Correlation:
         """What is said of one metric and one aspect."""
         wanted = (metric, aspect, coefficient, level, group)
-        for one in self.cells:
-            if (one.metric, one.aspect, one.coefficient, one.level, one.group) == wanted:
-                return one
+        for cell in self.cells:
+            if (cell.metric, cell.aspect, cell.coefficient, cell.level, cell.group) == wanted:
+                return cell
         raise DialoscopeError(
             f"There is no {coefficient} of {metric} with {aspect} at {level} level ({group}) here; it has: "
-            f"{', '.join(dict.fromkeys(one.metric for one in self.cells))}; "
+            f"{', '.join(dict.fromkeys(cell.metric for cell in self.cells))}; "
             f"{', '.join(one.name for one in self.aspects)}; {', '.join(self.settings.coefficients)}."
         )
 
@@ -47,88 +52,88 @@ class Correlations(Report):
     ) -> Contests:
         """Which of two metrics follows people more closely; every pair of metrics, if none is named."""
         chosen = self.settings.main if coefficient is None else coefficient
-        return contests(self.panel, self.settings.chance, self.settings.confidence, chosen, first, second)
+        return compare_metrics(
+            self.panel, self.settings.chance, self.settings.confidence, chosen, first, second
+        )
 
-    def text(self) -> str:
-        """For a terminal or a mail: a table for each aspect, and how to read it."""
-        tables = [f"{self._title(one)}\n{aligned(self.grid(one))}" for one in self.aspects]
-        return "\n\n".join([*tables, "\n".join(self.notes())])
-
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        tables = [
-            f"{plain_in_markdown(self._title(one))}\n\n{marked_down(self.grid(one))}" for one in self.aspects
-        ]
-        return "\n\n".join([*tables, "\n".join(listed_in_markdown(self.notes()))])
-
-    def csv(self) -> str:
-        """One line for each metric, aspect, level, group and coefficient."""
-        return as_csv(self.rows(), list(Correlation.__dataclass_fields__))
-
-    def json(self) -> str:
-        """The same as a list of objects, undefined as null."""
-        return as_json(self.rows())
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """A table for each aspect, and how to read them."""
+        return [*map(self.grid, self.aspects), Notes(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each metric, aspect, level, group and coefficient."""
-        return [asdict(one) for one in self.cells]
+        return [asdict(cell) for cell in self.cells]
+
+    def columns(self) -> list[str]:
+        """The names in a record, also where there is none."""
+        return list(Correlation.__dataclass_fields__)
 
     def ranked(self, aspect: str) -> list[Correlation]:
         """The first kind's main coefficient of every metric, those that follow people best first."""
         kind, main = self.settings.kinds[0], self.settings.main
-        found = [one for one in self.cells if (one.aspect, one.kind, one.coefficient) == (aspect, kind, main)]
+        found = [
+            cell for cell in self.cells if (cell.aspect, cell.kind, cell.coefficient) == (aspect, kind, main)
+        ]
         return sorted(found, key=lambda one: (math.isnan(one.value), -one.agreement, one.metric))
 
-    def grid(self, aspect: Aspect) -> list[list[str]]:
-        """Texts with a head row: the first kind in full, of the others the main coefficient."""
+    def grid(self, aspect: RatedAspect) -> Grid:
+        """The first kind in full, and of the others the main coefficient."""
         kinds, main = self.settings.kinds, self.settings.main
         rest = [name for name in self.settings.coefficients if name != main]
-        head = ["metric", written(main), "p", *map(written, rest), *(kind.head for kind in kinds[1:])]
-        found = {
-            (one.metric, one.kind, one.coefficient): one for one in self.cells if one.aspect == aspect.name
+        head = [
+            "metric",
+            capitalize_name(main),
+            "p",
+            *map(capitalize_name, rest),
+            *(kind.head for kind in kinds[1:]),
+        ]
+        cells = {
+            (cell.metric, cell.kind, cell.coefficient): cell
+            for cell in self.cells
+            if cell.aspect == aspect.name
         }
-        ranked = self.ranked(aspect.name)
-        alone = {
-            one.metric: one for one in found.values() if one.metric not in {two.metric for two in ranked}
-        }
-        rows = []
-        for one in (*ranked, *alone.values()):
-            keys = [(one.metric, kinds[0], name) for name in (main, *rest)]
-            keys += [(one.metric, kind, main) for kind in kinds[1:]]
-            first, *others = (found.get(key) for key in keys)
-            told = [_estimate(first), chance(first.p_holm) if first else "–", *map(_value, others)]
-            rows.append([printable(one.metric) + _arrow(one), *told])
-        return [head, *rows]
+        metrics = {cell.metric: cell for cell in self.ranked(aspect.name)}
+        metrics |= {cell.metric: cell for cell in cells.values() if cell.metric not in metrics}
+        rows: list[list[GridCell]] = []
+        for name, metric in metrics.items():
+            first = cells.get((name, kinds[0], main))
+            keys = [(name, kinds[0], other) for other in rest] + [(name, kind, main) for kind in kinds[1:]]
+            others = [_quantity(cells.get(key), interval=False) for key in keys]
+            p = p_value(first.p_holm) if first else "–"
+            rows.append([name + _arrow(metric), _quantity(first), p, *others])
+        return Grid(head, rows, self._title(aspect))
 
-    def notes(self) -> list[str]:
-        """What a reader must know to read the tables."""
-        return [*notes(self.settings, self.aspects, self.cells), *self.about]
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the tables; all of it, or the short notes."""
+        more = reading_details(self.settings, self.cells)
+        return choose_notes(
+            [*list_notes(self.settings, self.aspects, self.cells), *self.about], more, details=details
+        )
 
     def signatures(self) -> list[str]:
         """How each number was made."""
-        found = (one for one in self.cells if one.signature)
-        return list(dict.fromkeys(printable(f"{one.metric}: {one.signature}") for one in found))
+        return list_signatures((cell.metric, cell.signature) for cell in self.cells if cell.signature)
 
     def __repr__(self) -> str:
-        metrics = len({one.metric for one in self.cells})
+        metrics = len({cell.metric for cell in self.cells})
         return (
             f"<Correlations: {metrics} metrics, {len(self.aspects)} aspects, {len(self.cells)} coefficients>"
         )
 
-    def _title(self, aspect: Aspect) -> str:
+    def _title(self, aspect: RatedAspect) -> str:
         kind = self.settings.kinds[0]
         ceiling = aspect.ceiling_at(kind)
-        told = "" if math.isnan(ceiling) else f"; ceiling {short(ceiling, 3)}"
-        return f"{printable(aspect.name)}: {kind.title}{told}"
+        told = "" if math.isnan(ceiling) else f"; ceiling {format_coefficient(ceiling, 3)}"
+        return f"{aspect.name}: {kind.title}{told}"
 
 
 def _arrow(one: Correlation) -> str:
     return " ↓" if one.higher_is_better is False else ""
 
 
-def _value(one: Correlation | None) -> str:
-    return "–" if one is None else short(one.value, 3)
-
-
-def _estimate(one: Correlation | None) -> str:
-    return "–" if one is None else bracketed(one.value, one.low, one.high, 3)
+def _quantity(cell: Correlation | None, *, interval: bool = True) -> Quantity:
+    """A coefficient with its interval, or alone."""
+    if cell is None:
+        return Quantity(math.nan)
+    low, high = (cell.low, cell.high) if interval else (math.nan, math.nan)
+    return Quantity(cell.value, low, high, form=partial(format_coefficient, digits=3))

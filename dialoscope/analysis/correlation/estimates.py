@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dialoscope.analysis.coefficients import middle
-from dialoscope.analysis.correlation.levels import Chance
+from dialoscope.analysis.correlation.levels import RandomDraws
 
 MAIN = "spearman"
 """The coefficient that a table goes by, where it was asked for."""
 
 
-def written(coefficient: str) -> str:
+def capitalize_name(coefficient: str) -> str:
     """With a capital where it bears a person's name."""
     return coefficient.capitalize() if coefficient in ("pearson", "spearman", "kendall") else coefficient
 
@@ -99,7 +99,7 @@ class Correlation:
         return apart * sign(self.higher_is_better, apart)
 
 
-class Aspect(NamedTuple):
+class RatedAspect(NamedTuple):
     """Something that people rated."""
 
     name: str
@@ -121,13 +121,13 @@ class Aspect(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class CorrelationSettings:
     """How correlations were made."""
 
     kinds: tuple[Kind, ...]
     coefficients: tuple[str, ...]
     confidence: float
-    chance: Chance
+    chance: RandomDraws
     replies: int
     contexts: int
     systems: int

@@ -26,13 +26,13 @@ FLAT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class RowGroups:
     """Which rows are looked at together."""
 
     of: Ints
     """The group of each row, numbered from 0."""
     count: int
-    fewest: int = FEWEST
+    min_points: int = FEWEST
     """A group with fewer rows has no coefficient."""
 
     @property
@@ -43,7 +43,7 @@ class Groups:
     @property
     def large(self) -> NDArray[np.bool_]:
         """Which of them have rows enough."""
-        return np.asarray(self.sizes >= self.fewest)
+        return np.asarray(self.sizes >= self.min_points)
 
     @property
     def pairs(self) -> int:
@@ -68,14 +68,14 @@ class Form(Protocol):
         ...
 
 
-def grouped(name: str, x: Floats, y: Floats, groups: Groups) -> Floats:
+def coefficients_in_groups(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
     """Each column of x with each of y in each group, (groups, a, b); NaN where it is undefined."""
     if name in PAIRED and groups.pairs > MOST_PAIRS:
         return _one_by_one(name, x, y, groups)
     return (PairForm if name in PAIRED else RowForm).of(name, x, y, groups).within()
 
 
-def form_to_shuffle(name: str, x: Floats, y: Floats, groups: Groups) -> Form:
+def form_to_shuffle(name: str, x: Floats, y: Floats, groups: RowGroups) -> Form:
     """The form whose permutations are had in bounded time."""
     if name not in PAIRED:
         return RowForm.of(name, x, y, groups)
@@ -83,7 +83,7 @@ def form_to_shuffle(name: str, x: Floats, y: Floats, groups: Groups) -> Form:
     return PairForm.of(name, x, y, groups) if few else RowForm.of_pairs(name, x, y, groups)
 
 
-def _one_by_one(name: str, x: Floats, y: Floats, groups: Groups) -> Floats:
+def _one_by_one(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
     found = np.full((groups.count, x.shape[1], y.shape[1]), np.nan)
     for place in np.flatnonzero(groups.large):
         rows = groups.of == place
@@ -98,13 +98,13 @@ class RowForm:
 
     x: Floats  # (rows, a)
     y: Floats  # (rows, b)
-    groups: Groups
+    groups: RowGroups
     defined: NDArray[np.bool_]  # (groups, a, b)
     middle: float = 0.0
     """What is added to the sum."""
 
     @classmethod
-    def of(cls, name: str, x: Floats, y: Floats, groups: Groups) -> "RowForm":
+    def of(cls, name: str, x: Floats, y: Floats, groups: RowGroups) -> "RowForm":
         """Pearson's, Spearman's, or the cosine."""
         if name == "spearman":
             x, y = ranks_within(x, groups).ranks, ranks_within(y, groups).ranks
@@ -115,7 +115,7 @@ class RowForm:
         return cls(ours, theirs, groups, _defined(*lengths))
 
     @classmethod
-    def of_pairs(cls, name: str, x: Floats, y: Floats, groups: Groups) -> "RowForm":
+    def of_pairs(cls, name: str, x: Floats, y: Floats, groups: RowGroups) -> "RowForm":
         """Kendall's or the accuracy, as what is left of it when rows are many.
 
         A row's part is the pairs that it wins less those that it loses. Permuted, their products have the
@@ -151,13 +151,13 @@ class PairForm:
     x: Floats  # (pairs, a): the order of the two over the length of their group
     y: Floats  # (rows, b): as it is
     scale: Floats  # (pairs, b): one over the length of their group
-    groups: Groups
+    groups: RowGroups
     defined: NDArray[np.bool_]  # (groups, a, b)
     middle: float
     """What is added to the sum."""
 
     @classmethod
-    def of(cls, name: str, x: Floats, y: Floats, groups: Groups) -> "PairForm":
+    def of(cls, name: str, x: Floats, y: Floats, groups: RowGroups) -> "PairForm":
         """Kendall's, or the accuracy."""
         first, second = _pairs(groups)
         ours, theirs = _pair_lengths(name, ranks_within(x, groups), ranks_within(y, groups), groups)
@@ -169,7 +169,7 @@ class PairForm:
 
     def within(self) -> Floats:
         """In each group."""
-        owners = Groups(self.groups.of[self.first], self.groups.count)
+        owners = RowGroups(self.groups.of[self.first], self.groups.count)
         signs = np.sign(self.y[self.first] - self.y[self.second]) * self.scale
         found = np.stack([owners.sums(self.x * column[:, None]) for column in signs.T], axis=2)
         return np.where(self.defined, found + self.middle, np.nan)
@@ -190,7 +190,7 @@ class Ranked(NamedTuple):
     untied: Floats  # (groups, columns): pairs of different values
 
 
-def ranks_within(columns: Floats, groups: Groups) -> Ranked:
+def ranks_within(columns: Floats, groups: RowGroups) -> Ranked:
     """The rank of each value among those of its group."""
     ranks = np.empty(columns.shape)
     tied = np.zeros((groups.count, columns.shape[1]))
@@ -207,7 +207,7 @@ def ranks_within(columns: Floats, groups: Groups) -> Ranked:
     return Ranked(ranks, pairs[:, None] - tied)
 
 
-def _pairs(groups: Groups) -> tuple[Ints, Ints]:
+def _pairs(groups: RowGroups) -> tuple[Ints, Ints]:
     """The two rows of each pair in a group."""
     order = np.argsort(groups.of, kind="stable")
     ends = np.cumsum(groups.sizes)[groups.of[order]]
@@ -215,7 +215,7 @@ def _pairs(groups: Groups) -> tuple[Ints, Ints]:
     return order[np.repeat(np.arange(len(order)), later)], order[ranges(np.arange(len(order)) + 1, later)]
 
 
-def _pair_lengths(name: str, x: Ranked, y: Ranked, groups: Groups) -> tuple[Floats, Floats]:
+def _pair_lengths(name: str, x: Ranked, y: Ranked, groups: RowGroups) -> tuple[Floats, Floats]:
     """What a sum over pairs is divided by in each group, a part for x and a part for y; 0 in small groups."""
     large = groups.large[:, None]
     if name == "accuracy":
@@ -223,12 +223,12 @@ def _pair_lengths(name: str, x: Ranked, y: Ranked, groups: Groups) -> tuple[Floa
     return np.where(large, np.sqrt(x.untied), 0.0), np.where(large, np.sqrt(y.untied), 0.0)
 
 
-def _means(columns: Floats, groups: Groups) -> Floats:
+def _means(columns: Floats, groups: RowGroups) -> Floats:
     means: Floats = groups.sums(columns) / np.maximum(groups.sizes, 1)[:, None]
     return means
 
 
-def _lengths(columns: Floats, groups: Groups, *, centred: bool) -> Floats:
+def _lengths(columns: Floats, groups: RowGroups, *, centred: bool) -> Floats:
     """In each group; 0 in small ones, and for what is the same everywhere save for rounding."""
     whole = np.where(groups.large[:, None], np.sqrt(groups.sums(np.square(columns))), 0.0)
     if not centred:

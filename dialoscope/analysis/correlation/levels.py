@@ -13,18 +13,19 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measure, middle
-from dialoscope.analysis.correlation.group_sums import PAIRED, Groups
+from dialoscope.analysis.correlation.group_sums import PAIRED, RowGroups
 from dialoscope.analysis.correlation.panel import Panel, Systems
 from dialoscope.analysis.correlation.permutation import reordered
 from dialoscope.analysis.correlation.row_orders import orders_in_halves, suits
-from dialoscope.analysis.correlation.sides import GroupedSides, in_groups, permuted
-from dialoscope.analysis.halves import ALIKE, Clusters, in_halves, narrowed, no_interval
+from dialoscope.analysis.correlation.sides import GroupedSides, in_groups, permutation_p_values
+from dialoscope.analysis.estimate import SAME_IN_HALVES
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves, no_interval
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.runs.resampling import Draws, halves_interval, halves_p
 
 
-class Chance(NamedTuple):
+class RandomDraws(NamedTuple):
     """How many random halves and permutations there are, and from which seed."""
 
     draws: int
@@ -37,7 +38,7 @@ class Chance(NamedTuple):
         return Draws(self.draws, self.seed)
 
 
-class Values(NamedTuple):
+class CoefficientValues(NamedTuple):
     """A coefficient of each metric with each aspect: (metrics, aspects)."""
 
     value: Floats
@@ -58,7 +59,7 @@ class Inference(NamedTuple):
     """Why there is no interval; nothing where there is one."""
 
 
-class Counts(NamedTuple):
+class PointCounts(NamedTuple):
     """How much is behind the coefficients: (metrics, aspects)."""
 
     n: Ints
@@ -67,7 +68,7 @@ class Counts(NamedTuple):
     """That these replies answer, or the replies of these systems."""
 
 
-class Level(Protocol):
+class CorrelationLevel(Protocol):
     """Replies or systems, all together or in groups."""
 
     @property
@@ -76,7 +77,7 @@ class Level(Protocol):
         ...
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> PointCounts:
         """From how much."""
         ...
 
@@ -85,7 +86,7 @@ class Level(Protocol):
         """How many groups there are, if any."""
         ...
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """A coefficient by its name."""
         ...
 
@@ -99,8 +100,8 @@ class _OfReplies:
     """What is the same for replies, all together or in groups."""
 
     panel: Panel
-    chance: Chance
-    fewest: int
+    chance: RandomDraws
+    min_points: int
 
     @property
     def metrics(self) -> tuple[Column, ...]:
@@ -108,14 +109,14 @@ class _OfReplies:
         return self.panel.columns
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> PointCounts:
         """Of replies, those in groups without a coefficient as well."""
         known = ~np.isnan(self.panel.x)[:, :, None] & ~np.isnan(self.panel.y)[:, None, :]
         contexts = [
             [len(np.unique(self.panel.item[pair])) for pair in metric.T]
             for metric in known.transpose(1, 0, 2)
         ]
-        return Counts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
+        return PointCounts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
 
     def inference(self, name: str, value: Floats, confidence: float) -> Inference:
         """From random halves of the contexts; the interval excludes no association where p is small."""
@@ -128,7 +129,7 @@ class _OfReplies:
         lost: Floats = np.isnan(values).mean(axis=0) if len(values) else np.ones(value.shape)
         why = [
             [
-                no_interval(float(share), contexts, confidence) or (ALIKE if math.isnan(end) else "")
+                no_interval(float(share), contexts, confidence) or (SAME_IN_HALVES if math.isnan(end) else "")
                 for share, end in row
             ]
             for row in np.stack([lost, low], axis=2)
@@ -139,7 +140,7 @@ class _OfReplies:
         """The coefficient in each random half of the contexts, (halves, metrics, aspects)."""
         raise NotImplementedError
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """A coefficient by its name."""
         raise NotImplementedError
 
@@ -166,14 +167,14 @@ class AllReplies(_OfReplies):
         """There are no groups."""
         return
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """Pair by pair of columns."""
-        return _measured(name, self.panel.x, self.panel.y, self.fewest, ("reply", "replies"))
+        return _measured(name, self.panel.x, self.panel.y, self.min_points, ("reply", "replies"))
 
     def in_halves(self, name: str, value: Floats) -> Floats:
         """Contexts go into halves with all their replies."""
         found = self._of_rows(name, np.arange(len(self.panel.rows)))
-        return narrowed(name, found, value, self._clusters.count)
+        return narrow_halves(name, found, value, self._clusters.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,25 +188,27 @@ class InGroups(_OfReplies):
         """Systems, or contexts."""
         return self._groups.count
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """The mean over the groups that have one."""
         found = self._in_each(name)
         groups = (~np.isnan(found)).sum(axis=0)
         means = np.where(groups > 0, np.nansum(found, axis=0) / np.maximum(groups, 1), np.nan)
         kind = "system" if self.by_system else "context"
-        why = f"in no {kind} do {self.fewest} or more replies have values that differ"
-        return Values(means, [[why if none else "" for none in row] for row in groups == 0], groups)
+        why = f"in no {kind} do {self.min_points} or more replies have values that differ"
+        return CoefficientValues(
+            means, [[why if none else "" for none in row] for row in groups == 0], groups
+        )
 
     def in_halves(self, name: str, value: Floats) -> Floats:
         """The mean over all systems, or over the contexts of the half."""
         if self.by_system:
-            return narrowed(name, self._systems_in_halves(name), value, self._clusters.count)
+            return narrow_halves(name, self._systems_in_halves(name), value, self._clusters.count)
         return self._contexts_in_halves(name)
 
     @property
-    def _groups(self) -> Groups:
+    def _groups(self) -> RowGroups:
         of = self.panel.system if self.by_system else self.panel.item
-        return Groups(of, int(of.max(initial=-1)) + 1, self.fewest)
+        return RowGroups(of, int(of.max(initial=-1)) + 1, self.min_points)
 
     def _in_each(self, name: str) -> Floats:
         """(groups, metrics, aspects)."""
@@ -244,8 +247,8 @@ class OverSystems:
     """What a metric says of each system with the mean rating of its replies."""
 
     systems: Systems
-    chance: Chance
-    fewest: int
+    chance: RandomDraws
+    min_points: int
 
     @property
     def metrics(self) -> tuple[Column, ...]:
@@ -253,20 +256,20 @@ class OverSystems:
         return self.systems.panel.of_systems
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> PointCounts:
         """Of systems, and of the contexts behind them."""
         known = ~np.isnan(self.systems.x)[:, :, None] & ~np.isnan(self.systems.y)[:, None, :]
         contexts = len(np.unique(self.systems.panel.item))
-        return Counts(known.sum(axis=0), np.full(known.shape[1:], contexts))
+        return PointCounts(known.sum(axis=0), np.full(known.shape[1:], contexts))
 
     @property
     def of(self) -> None:
         """There are no groups."""
         return
 
-    def values(self, name: str) -> Values:
+    def values(self, name: str) -> CoefficientValues:
         """Pair by pair of columns."""
-        return _measured(name, self.systems.x, self.systems.y, self.fewest, ("system", "systems"))
+        return _measured(name, self.systems.x, self.systems.y, self.min_points, ("system", "systems"))
 
     def inference(self, name: str, value: Floats, confidence: float) -> Inference:
         """For other systems of this kind: Fisher's z of so many systems; the test exchanges systems."""
@@ -281,8 +284,10 @@ class OverSystems:
         def orders(rows: Ints) -> Iterator[Ints]:
             return reordered(len(rows), chance.permutations, chance.seed)
 
-        groups = Groups(np.zeros(len(self.systems.x), np.int64), 1, self.fewest)
-        (p,) = permuted(GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders)
+        groups = RowGroups(np.zeros(len(self.systems.x), np.int64), 1, self.min_points)
+        (p,) = permutation_p_values(
+            GroupedSides(self.systems.x, self.systems.y, groups), [name], [value], orders
+        )
         return p
 
 
@@ -312,16 +317,16 @@ def systems_interval(name: str, value: Floats, systems: Ints, confidence: float)
     return np.tanh(z - half), np.tanh(z + half)
 
 
-def _measured(name: str, x: Floats, y: Floats, fewest: int, what: tuple[str, str]) -> Values:
+def _measured(name: str, x: Floats, y: Floats, min_points: int, what: tuple[str, str]) -> CoefficientValues:
     """One by one, with reasons."""
     words = Wording("the metric is", "the ratings are", "metric and ratings are")
-    found = [[measure(name, ours, theirs, fewest, words) for theirs in y.T] for ours in x.T]
+    found = [[measure(name, ours, theirs, min_points, words) for theirs in y.T] for ours in x.T]
     values = np.array([[one.value for one in row] for row in found]).reshape(x.shape[1], y.shape[1])
-    return Values(values, [[_why(one, fewest, what) for one in row] for row in found])
+    return CoefficientValues(values, [[_why(one, min_points, what) for one in row] for row in found])
 
 
-def _why(one: Coefficient, fewest: int, what: tuple[str, str]) -> str:
-    if one.n >= fewest:
+def _why(one: Coefficient, min_points: int, what: tuple[str, str]) -> str:
+    if one.n >= min_points:
         return one.why
     many = f"{one.n} {what[1]} have" if one.n > 1 else f"{'one' if one.n else 'no'} {what[0]} has"
-    return f"{many} a value and a rating, and {fewest} are needed"
+    return f"{many} a value and a rating, and {min_points} are needed"

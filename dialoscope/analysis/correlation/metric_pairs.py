@@ -3,26 +3,26 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import FEWEST, NAMES, bracketed, middle, short
-from dialoscope.analysis.correlation.estimates import sign, written
-from dialoscope.analysis.correlation.group_sums import Groups, grouped
-from dialoscope.analysis.correlation.levels import Chance
+from dialoscope.analysis.coefficients import FEWEST, NAMES, format_coefficient, middle
+from dialoscope.analysis.correlation.estimates import capitalize_name, sign
+from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups
+from dialoscope.analysis.correlation.levels import RandomDraws
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.halves import Clusters, excess, in_halves, no_interval
 from dialoscope.analysis.significance import holm, steiger, williams
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.core.render.document import Report, choose_notes
+from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, p_value
 from dialoscope.runs.resampling import halves_interval, halves_p
-from dialoscope.runs.table import aligned, chance, marked_down
 
+_THREE_DIGITS = partial(format_coefficient, digits=3)
 TESTED = ("pearson", "spearman")
 """The coefficients that Williams' and Steiger's tests are for."""
 
@@ -69,75 +69,76 @@ class Contests(Report):
 
     def contest(self, first: str, second: str, aspect: str) -> Contest:
         """Two metrics, in this order."""
-        for one in self.contests:
-            if (one.first, one.second, one.aspect) == (first, second, aspect):
-                return one
+        for contest in self.contests:
+            if (contest.first, contest.second, contest.aspect) == (first, second, aspect):
+                return contest
         raise DialoscopeError(f"There is no contest of {first} and {second} over {aspect} here.")
 
-    def text(self) -> str:
-        """For a terminal or a mail."""
-        return "\n".join([aligned(self.grid()), "", *self.notes()])
-
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        return "\n".join([marked_down(self.grid()), "", *listed_in_markdown(self.notes())])
-
-    def csv(self) -> str:
-        """One line for each pair and aspect."""
-        return as_csv(self.rows(), list(Contest.__dataclass_fields__))
-
-    def json(self) -> str:
-        """The same as a list of objects, undefined as null."""
-        return as_json(self.rows())
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """A row for each pair and aspect, and how to read them."""
+        return [self.grid(), Notes(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each pair and aspect."""
-        return [asdict(one) for one in self.contests]
+        return [asdict(contest) for contest in self.contests]
 
-    def grid(self) -> list[list[str]]:
-        """Texts with a head row."""
+    def columns(self) -> list[str]:
+        """The names in a record, also where there is none."""
+        return list(Contest.__dataclass_fields__)
+
+    def grid(self) -> Grid:
+        """A row for each pair and aspect."""
         head = ["aspect", "first", "second", "first's", "second's", "difference", "p", "n", "better"]
-        return [head, *map(_row, self.contests)]
+        return Grid(head, list(map(_row, self.contests)), stub=3)
 
-    def notes(self) -> list[str]:
-        """What a reader must know to read the table."""
-        unknown = {f"–: {one.why}." for one in self.contests if one.why}
-        return [
-            f"{written(self.coefficient)} with the ratings, on the replies that both metrics have a value "
-            "for; difference: first less second, turned over where lower is better, by size where neither "
-            "end is.",
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the table; all of it, or the short notes."""
+        short_notes = [
             f"[low, high]: {100 * self.confidence:g}% interval; p: corrected for the number of pairs (Holm); "
-            "both from random halves of the contexts, the same for both metrics.",
-            f"better: where p < {1 - self.confidence:.2g}. Williams' and Steiger's tests are in --json and "
-            "--csv.",
-            *sorted(unknown),
+            f"better: where p < {1 - self.confidence:.2g}.",
+            *sorted({f"–: {contest.why}." for contest in self.contests if contest.why}),
         ]
+        more = [
+            f"{capitalize_name(self.coefficient)} with the ratings, on the replies that both metrics have a "
+            "value for; difference: first less second, turned over where lower is better, by size where "
+            "neither end is.",
+            "Interval and p are from random halves of the contexts, the same for both metrics. Williams' and "
+            "Steiger's tests are in --json and --csv.",
+        ]
+        return choose_notes(short_notes, more, details=details)
 
     def __repr__(self) -> str:
         return f"<Contests: {len(self.contests)} of {self.coefficient}>"
 
 
-def _row(one: Contest) -> list[str]:
+def _row(one: Contest) -> list[GridCell]:
     return [
-        *map(printable, (one.aspect, one.first, one.second)),
-        short(one.first_value, 3),
-        short(one.second_value, 3),
-        bracketed(one.difference, one.low, one.high, 3),
-        chance(one.p_holm),
+        one.aspect,
+        one.first,
+        one.second,
+        _THREE_DIGITS(one.first_value),
+        _THREE_DIGITS(one.second_value),
+        Quantity(one.difference, one.low, one.high, form=_THREE_DIGITS),
+        p_value(one.p_holm),
         str(one.n),
-        printable(one.verdict),
+        one.verdict,
     ]
 
 
-class Pair(NamedTuple):
+class MetricPair(NamedTuple):
     """The places of two metrics."""
 
     first: int
     second: int
 
 
-def contests(
-    panel: Panel, chance: Chance, confidence: float, coefficient: str, first: str | None, second: str | None
+def compare_metrics(
+    panel: Panel,
+    chance: RandomDraws,
+    confidence: float,
+    coefficient: str,
+    first: str | None,
+    second: str | None,
 ) -> Contests:
     """Two metrics against each other, or every pair where none is named."""
     if coefficient not in NAMES:
@@ -145,9 +146,9 @@ def contests(
     if (first is None) != (second is None):
         raise DialoscopeError("Name two metrics to compare, or none for every pair.")
     if first is None or second is None:
-        pairs = [Pair(*both) for both in combinations(range(len(panel.columns)), 2)]
+        pairs = [MetricPair(*both) for both in combinations(range(len(panel.columns)), 2)]
     else:
-        pairs = [Pair(panel.place(first), panel.place(second))]
+        pairs = [MetricPair(panel.place(first), panel.place(second))]
     if not pairs or pairs[0].first == pairs[0].second:
         raise DialoscopeError("It takes two metrics with a value for a reply to say which is the better one.")
     bout = _Bout(panel, chance, confidence, coefficient)
@@ -160,24 +161,26 @@ class _Bout:
     """How contests are held."""
 
     panel: Panel
-    chance: Chance
+    chance: RandomDraws
     confidence: float
     coefficient: str
 
-    def over(self, aspect: int, pairs: Sequence[Pair]) -> list[Contest]:
+    def over(self, aspect: int, pairs: Sequence[MetricPair]) -> list[Contest]:
         """All pairs over one aspect."""
-        found: dict[Pair, Contest] = {}
+        found: dict[MetricPair, Contest] = {}
         for some, rows in self._with_the_same_gaps(aspect, pairs):
             ring = self._ring(sorted({place for pair in some for place in pair}), aspect, rows)
             found |= {pair: self._contest(pair, aspect, ring) for pair in some}
         held = [found[pair] for pair in pairs]
-        corrected = holm(np.array([one.p for one in held])).tolist()
+        corrected = holm(np.array([contest.p for contest in held])).tolist()
         return [_judged(one, p, sure=p < 1 - self.confidence) for one, p in zip(held, corrected, strict=True)]
 
-    def _with_the_same_gaps(self, aspect: int, pairs: Sequence[Pair]) -> Iterator[tuple[list[Pair], Ints]]:
+    def _with_the_same_gaps(
+        self, aspect: int, pairs: Sequence[MetricPair]
+    ) -> Iterator[tuple[list[MetricPair], Ints]]:
         """Pairs with the rows that both metrics and the aspect have a value in."""
         x, y = self.panel.x, self.panel.y[:, aspect]
-        kinds: dict[bytes, list[Pair]] = {}
+        kinds: dict[bytes, list[MetricPair]] = {}
         for pair in pairs:
             gaps = np.isnan(x[:, pair]).any(axis=1) | np.isnan(y)
             kinds.setdefault(gaps.tobytes(), []).append(pair)
@@ -187,14 +190,14 @@ class _Bout:
     def _ring(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Ring":
         """These metrics over an aspect on these replies."""
         x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
-        everything = Groups(np.zeros(len(rows), np.int64), 1)
-        values = grouped(self.coefficient, x, y, everything)[0, :, 0]
+        everything = RowGroups(np.zeros(len(rows), np.int64), 1)
+        values = coefficients_in_groups(self.coefficient, x, y, everything)[0, :, 0]
         none = middle(self.coefficient)
-        better = [self.panel.columns[one].higher_is_better for one in places]
+        better = [self.panel.columns[index].higher_is_better for index in places]
         signs = np.array([sign(*one) for one in zip(better, values - none, strict=True)])
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
-            between = grouped(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
+            between = coefficients_in_groups(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
         clusters = Clusters.of(self.panel.item, self.chance.seed)
         halves = np.full((0, len(places)), np.nan)
         if clusters.count > 1:
@@ -202,7 +205,7 @@ class _Bout:
             halves = values + (found - values) * excess(clusters.count)
         return _Ring(list(places), rows, values, (values - none) * signs, between, (halves - none) * signs)
 
-    def _contest(self, pair: Pair, aspect: int, ring: "_Ring") -> Contest:
+    def _contest(self, pair: MetricPair, aspect: int, ring: "_Ring") -> Contest:
         panel, rows = self.panel, ring.rows
         one, other = (ring.places.index(place) for place in pair)
         first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import levelled
-from dialoscope.analysis.metric_columns import Column, columns, of_systems_alone, sized
+from dialoscope.analysis.coefficients import round_last_digits
+from dialoscope.analysis.metric_columns import Column, columns, scale_to_safe_range, system_level_metrics
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.safe_text import printable
@@ -48,7 +48,9 @@ class Panel:
             found,
             tuple(aspects),
             _side_by_side([_finite(one.values[rows]) for one in found], len(rows)),
-            _side_by_side([levelled(ratings.means(one, len(rows))[rows]) for one in aspects], len(rows)),
+            _side_by_side(
+                [round_last_digits(ratings.means(aspect, len(rows))[rows]) for aspect in aspects], len(rows)
+            ),
         )
 
     @property
@@ -62,14 +64,14 @@ class Panel:
         nothing = np.empty(0)
         alone = [
             Column(name, one.signature, nothing, one.higher_is_better)
-            for name in of_systems_alone(self.result)
+            for name in system_level_metrics(self.result)
             for one in [self.result.named(name)]
         ]
         return (*self.columns, *alone)
 
     def place(self, name: str) -> int:
         """That of a metric, by its name, among those with a value for a reply."""
-        known = [one.name for one in self.columns]
+        known = [column.name for column in self.columns]
         if name in known:
             return known.index(name)
         shown = ", ".join(map(printable, known))
@@ -98,7 +100,7 @@ class Systems:
     @cached_property
     def x(self) -> Floats:
         """Of each metric, (systems, metrics)."""
-        found = [[self._score(one, place) for one in self.panel.of_systems] for place in self._places]
+        found = [[self._score(column, place) for column in self.panel.of_systems] for place in self._places]
         return np.array(found, float).reshape(len(self._places), len(self.panel.of_systems))
 
     @cached_property
@@ -125,7 +127,7 @@ class Systems:
 
 def _finite(values: Floats) -> Floats:
     """Without what has no bounds, and of a size whose squares are numbers still."""
-    return sized(np.where(np.isfinite(values), values, np.nan))
+    return scale_to_safe_range(np.where(np.isfinite(values), values, np.nan))
 
 
 def _numbered(items: Ints) -> Ints:

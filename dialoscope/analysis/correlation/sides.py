@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.correlation.group_sums import Groups, form_to_shuffle, grouped
+from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups, form_to_shuffle
 from dialoscope.analysis.correlation.permutation import p_values
 from dialoscope.analysis.halves import without_gaps
 from dialoscope.core.arrays import Floats, Ints
@@ -17,17 +17,17 @@ class GroupedSides(NamedTuple):
 
     x: Floats
     y: Floats
-    groups: Groups
+    groups: RowGroups
 
-    def parts(self) -> Iterator["Part"]:
+    def parts(self) -> Iterator["CompleteColumns"]:
         """Without gaps."""
         for rows, xs, ys in without_gaps(self.x, self.y):
             groups = replace(self.groups, of=self.groups.of[rows])
             sides = GroupedSides(self.x[np.ix_(rows, xs)], self.y[np.ix_(rows, ys)], groups)
-            yield Part(rows, (xs[:, None], ys), sides)
+            yield CompleteColumns(rows, (xs[:, None], ys), sides)
 
 
-class Part(NamedTuple):
+class CompleteColumns(NamedTuple):
     """Those of the columns that have values in the same rows."""
 
     rows: Ints
@@ -40,11 +40,11 @@ def in_groups(name: str, sides: GroupedSides) -> Floats:
     """In each group, (groups, metrics, aspects)."""
     found = np.full((sides.groups.count, sides.x.shape[1], sides.y.shape[1]), np.nan)
     for part in sides.parts():
-        found[:, part.place[0], part.place[1]] = grouped(name, *part.sides)
+        found[:, part.place[0], part.place[1]] = coefficients_in_groups(name, *part.sides)
     return found
 
 
-def permuted(
+def permutation_p_values(
     sides: GroupedSides,
     names: Sequence[str],
     values: Sequence[Floats],

@@ -7,7 +7,7 @@ import numpy as np
 
 from dialoscope.analysis.coefficients import Coefficient, Wording, measure
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
 from dialoscope.core.arrays import Floats
 from dialoscope.runs.resampling import Draws, halves_interval
 
@@ -15,7 +15,7 @@ COEFFICIENTS = ("pearson", "spearman")
 _WORDS = Wording("the first aspect is", "the second aspect is", "both aspects are")
 
 
-class Pair(NamedTuple):
+class AspectPair(NamedTuple):
     """Two aspects on the replies that were rated for both."""
 
     first: str
@@ -32,7 +32,7 @@ class Resampling(NamedTuple):
     confidence: float
 
 
-def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
+def correlate_aspects(means: dict[str, Floats], how: Resampling) -> tuple[AspectPair, ...]:
     """Each aspect with each other one, from the replies' mean ratings by aspect."""
     if len(means) < 2:
         return ()
@@ -42,7 +42,7 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
     for name, found in values.items():
         halves = in_halves(name, columns, columns, how.clusters, how.draws)
         whole = np.array([[one.value for one in row] for row in found])
-        ends[name] = halves_interval(narrowed(name, halves, whole, how.clusters.count), how.confidence)
+        ends[name] = halves_interval(narrow_halves(name, halves, whole, how.clusters.count), how.confidence)
     of_pairs = []
     for (i, first), (j, second) in combinations(enumerate(means), 2):
         rows = ~np.isnan(columns[:, [i, j]]).any(axis=1)
@@ -51,7 +51,7 @@ def pairs(means: dict[str, Floats], how: Resampling) -> tuple[Pair, ...]:
             Estimate.of(values[name][i][j], ends[name][:, i, j], contexts, how.confidence)
             for name in COEFFICIENTS
         )
-        of_pairs.append(Pair(first, second, *estimates))
+        of_pairs.append(AspectPair(first, second, *estimates))
     return tuple(of_pairs)
 
 

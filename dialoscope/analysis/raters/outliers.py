@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.analysis.coefficients import fisher
-from dialoscope.analysis.raters.reliability import Alone
+from dialoscope.analysis.raters.reliability import RaterAgreement
 from dialoscope.analysis.significance import holm
 
 FEWEST = 10
@@ -25,22 +25,22 @@ class Outlier(NamedTuple):
     why: str
 
 
-def outliers(each: Sequence[Alone]) -> tuple[Outlier, ...]:
+def find_outliers(each: Sequence[RaterAgreement]) -> tuple[Outlier, ...]:
     """Who always says the same, or agrees less than half as well as the median rater, beyond chance.
 
     Half, and not so many standard deviations: among few raters, of whom several may be careless, there is
     no spread to measure one by. The test is corrected for the number of raters (Holm): among a hundred good
     ones somebody is always unlucky.
     """
-    judged = [one for one in each if one.pearson.n >= FEWEST]
-    known = [one.pearson.value for one in each if not math.isnan(one.pearson.value)]
+    judged = [rater for rater in each if rater.pearson.n >= FEWEST]
+    known = [rater.pearson.value for rater in each if not math.isnan(rater.pearson.value)]
     median = float(np.median(known)) if known else math.nan
-    corrected = holm(np.array([_p(one, median) for one in judged])).tolist()
+    corrected = holm(np.array([_p(rater, median) for rater in judged])).tolist()
     found = (_outlier(one, median, p) for one, p in zip(judged, corrected, strict=True))
     return tuple(one for one in found if one)
 
 
-def _outlier(one: Alone, median: float, p: float) -> Outlier | None:
+def _outlier(one: RaterAgreement, median: float, p: float) -> Outlier | None:
     """Nothing where nothing is odd."""
     if one.variance == 0:
         return Outlier(one.rater, one.mean, "always the same rating")
@@ -50,7 +50,7 @@ def _outlier(one: Alone, median: float, p: float) -> Outlier | None:
     return None
 
 
-def _p(one: Alone, median: float) -> float:
+def _p(one: RaterAgreement, median: float) -> float:
     """How rarely a rater as good as the median has so low a coefficient, by Fisher's transformation.
 
     With the tails of Student's t: so far out as Holm's correction for a hundred raters asks, those of a

@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 from dialoscope.analysis.coefficients import Coefficient
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.raters.aspect_correlations import Pair
+from dialoscope.analysis.raters.aspect_correlations import AspectPair
 from dialoscope.analysis.raters.outliers import Outlier
-from dialoscope.analysis.raters.reliability import Alone
+from dialoscope.analysis.raters.reliability import RaterAgreement
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report, gathered
-from dialoscope.core.render.serialization import as_csv, as_json
-from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.core.render.document import Report, choose_notes, group
+from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number
+from dialoscope.core.safe_text import printable
 from dialoscope.runs.resampling import Draws
-from dialoscope.runs.table import aligned, marked_down, number
 
 _ACROSS = 4
 """Aspects side by side in a table; more would not fit a page."""
@@ -32,7 +31,7 @@ class Without(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Aspect:
+class AspectReliability:
     """How far raters agree on one aspect."""
 
     aspect: str
@@ -47,7 +46,7 @@ class Aspect:
     are_places: bool
     """Whether raters are places in lists of different lengths, so that none of them is one person."""
     numbers: Mapping[str, Estimate]
-    each: tuple[Alone, ...]
+    each: tuple[RaterAgreement, ...]
     outliers: tuple[Outlier, ...]
     without: Without | None
 
@@ -65,21 +64,21 @@ class Aspect:
 
     def odd(self, rater: str) -> str:
         """Why a rater stands out, if so."""
-        return next((one.why for one in self.outliers if one.rater == rater), "")
+        return next((outlier.why for outlier in self.outliers if outlier.rater == rater), "")
 
-    def rows(self) -> Iterator["Row"]:
+    def rows(self) -> Iterator["RaterStatistic"]:
         """Every number that is known, those of each rater after those of all."""
-        yield from (Row(self.aspect, name, value) for name, value in self.counts.items())
+        yield from (RaterStatistic(self.aspect, name, value) for name, value in self.counts.items())
         for name, one in self.numbers.items():
-            yield Row(self.aspect, name, *one)
+            yield RaterStatistic(self.aspect, name, *one)
         for rater in self.each:
             odd = self.odd(rater.rater)
             n, once = rater.ratings, "there is one rating" if rater.ratings < 2 else ""
-            yield Row(self.aspect, "mean", rater.mean, n=n, rater=rater.rater)
-            yield Row(self.aspect, "variance", rater.variance, n=n, why=once, rater=rater.rater)
+            yield RaterStatistic(self.aspect, "mean", rater.mean, n=n, rater=rater.rater)
+            yield RaterStatistic(self.aspect, "variance", rater.variance, n=n, why=once, rater=rater.rater)
             for name in ("pearson", "spearman"):
                 value, n, why = getattr(rater, name)
-                yield Row(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
+                yield RaterStatistic(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
 
     def notes(self) -> Iterator[str]:
         """What must be known of this aspect."""
@@ -89,9 +88,11 @@ class Aspect:
                 "a place in a list and no person: nobody is judged as a rater; read ICC(1,·) and alpha"
             )
         undefined = ((one.why, what) for what, one in self.numbers.items() if one.why)
-        yield from (f"no {', '.join(names)}: {why}" for why, names in gathered(undefined).items())
-        odd = ((one.why, f"{printable(one.rater)} ({one.number:.2f})") for one in self.outliers)
-        yield from (f"outliers are {', '.join(raters)}: {why}" for why, raters in gathered(odd).items())
+        yield from (f"no {', '.join(names)}: {why}" for why, names in group(undefined).items())
+        odd = (
+            (outlier.why, f"{printable(outlier.rater)} ({outlier.number:.2f})") for outlier in self.outliers
+        )
+        yield from (f"outliers are {', '.join(raters)}: {why}" for why, raters in group(odd).items())
         if self.without is not None:
             yield self._effect(self.without)
 
@@ -111,89 +112,96 @@ class Aspect:
 class Raters(Report):
     """How far the raters agree, aspect by aspect, and how the aspects go together."""
 
-    aspects: tuple[Aspect, ...]
-    pairs: tuple[Pair, ...]
+    aspects: tuple[AspectReliability, ...]
+    pairs: tuple[AspectPair, ...]
     about: tuple[str, ...]
     """What must be known of the ratings."""
     confidence: float
     draws: Draws
     """Of contexts, for the intervals of pairs."""
 
-    def __getitem__(self, aspect: str) -> Aspect:
+    def __getitem__(self, aspect: str) -> AspectReliability:
         for one in self.aspects:
             if one.aspect == aspect:
                 return one
         known = ", ".join(printable(one.aspect) for one in self.aspects)
         raise DialoscopeError(f"Nothing is known of '{printable(aspect)}'; there is: {known}.")
 
-    def text(self) -> str:
-        """For a terminal or a mail: what was said, each rater, the aspects, and how to read it."""
-        return "\n\n".join([*map(aligned, self.grids()), "\n".join(self.notes())])
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """The numbers of each aspect, each rater, the pairs of aspects, and how to read them."""
+        return [*self.grids(), Notes(self.notes(details=notes))]
 
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        return "\n\n".join([*map(marked_down, self.grids()), "\n".join(listed_in_markdown(self.notes()))])
-
-    def csv(self) -> str:
-        """One line for each number, all in one table."""
-        return as_csv(self.rows(), Row._fields)
-
-    def json(self) -> str:
-        """The same as a list of objects, undefined as null."""
-        return as_json(self.rows())
+    def columns(self) -> tuple[str, ...]:
+        """The names in a record."""
+        return RaterStatistic._fields
 
     def rows(self) -> list[dict[str, object]]:
         """One record for each number: of an aspect, of one of its raters, or of two aspects."""
-        found = [row for one in self.aspects for row in one.rows()]
+        found = [row for aspect in self.aspects for row in aspect.rows()]
         for pair in self.pairs:
             found += [
-                Row(pair.first, "pearson", *pair.pearson, other=pair.second),
-                Row(pair.first, "spearman", *pair.spearman, other=pair.second),
+                RaterStatistic(pair.first, "pearson", *pair.pearson, other=pair.second),
+                RaterStatistic(pair.first, "spearman", *pair.spearman, other=pair.second),
             ]
         return [row._asdict() for row in found]
 
-    def grids(self) -> list[list[list[str]]]:
-        """Tables of texts, each with a head row."""
+    def grids(self) -> list[Grid]:
+        """The tables, a few aspects in each."""
         parts = [self.aspects[start : start + _ACROSS] for start in range(0, len(self.aspects), _ACROSS)]
-        pairs = [["aspect", "with", "replies", "Pearson", "Spearman"], *map(_pair, self.pairs)]
-        return [*map(_numbers, parts), *self._of_raters(), *([pairs] if self.pairs else [])]
+        grids = [*map(_numbers, parts), *self._of_raters()]
+        if self.pairs:
+            head = ["aspect", "with", "replies", "Pearson", "Spearman"]
+            grids.append(Grid(head, list(map(_pair, self.pairs)), stub=2))
+        return grids
 
-    def notes(self) -> list[str]:
-        """What a reader must know to read the tables."""
-        told = gathered((note, printable(one.aspect)) for one in self.aspects for note in one.notes())
-        of_aspects = [f"{', '.join(names)}: {note}." for note, names in told.items()]
-        unknown = gathered(
-            (one.pearson.why or one.spearman.why, printable(f"{one.first} with {one.second}"))
-            for one in self.pairs
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the tables; all of it, or the short notes."""
+        by_note = group(
+            (note, printable(aspect.aspect)) for aspect in self.aspects for note in aspect.notes()
         )
-        of_pairs = [f"{', '.join(names)}: {why}." for why, names in unknown.items() if why]
-        return [*map(printable, self.about), *of_aspects, *of_pairs, *self._legend()]
+        unknown = group(
+            (pair.pearson.why or pair.spearman.why, printable(f"{pair.first} with {pair.second}"))
+            for pair in self.pairs
+        )
+        short_notes = [
+            *map(printable, self.about),
+            *(f"{', '.join(aspects)}: {note}." for note, aspects in by_note.items()),
+            *(f"{', '.join(pairs)}: {why}." for why, pairs in unknown.items() if why),
+            *self._hidden_raters(),
+            f"[low, high]: {100 * self.confidence:g}% interval.",
+        ]
+        return choose_notes(short_notes, self._legend(), details=details)
 
     def __repr__(self) -> str:
         return f"<Raters: {len(self.aspects)} aspects>"
 
-    def _of_raters(self) -> Iterator[list[list[str]]]:
+    def _of_raters(self) -> Iterator[Grid]:
         """Each rater, where there are several and they are persons."""
-        shown = [one for one in self.aspects if not one.are_places and len(one.each) > 1]
+        aspects = [aspect for aspect in self.aspects if not aspect.are_places and len(aspect.each) > 1]
         head = ["aspect", "rater", "ratings", "mean", "variance", "Pearson", "Spearman", "outlier"]
-        rows = [_rater(one, each) for one in shown for each in one.each[:_RATERS_SHOWN]]
+        rows = [_rater(aspect, rater) for aspect in aspects for rater in aspect.each[:_RATERS_SHOWN]]
         if rows:
-            yield [head, *rows]
+            yield Grid(head, rows, stub=2)
+
+    def _hidden_raters(self) -> Iterator[str]:
+        """Which raters are not shown, and who the others are."""
+        hidden = [
+            aspect for aspect in self.aspects if len(aspect.each) > _RATERS_SHOWN and not aspect.are_places
+        ]
+        if hidden:
+            names = ", ".join(f"{len(aspect.each)} of {printable(aspect.aspect)}" for aspect in hidden)
+            yield f"The first {_RATERS_SHOWN} raters are shown ({names}); all of them: --json or --csv."
+        if any(_are_numbered(aspect.each) and not aspect.are_places for aspect in self.aspects):
+            yield (
+                "Raters without names are distinguished by their place in a list; where that is not always "
+                "the same person, read ICC(1,·) and alpha."
+            )
 
     def _legend(self) -> Iterator[str]:
-        hidden = [one for one in self.aspects if len(one.each) > _RATERS_SHOWN and not one.are_places]
-        if hidden:
-            names = ", ".join(f"{len(one.each)} of {printable(one.aspect)}" for one in hidden)
-            yield f"The first {_RATERS_SHOWN} raters are shown ({names}); all of them: --json or --csv."
-        if any(_are_numbered(one.each) and not one.are_places for one in self.aspects):
-            yield (
-                "Raters without names are told apart by their place in a list; where that is not always the "
-                "same person, read ICC(1,·) and alpha."
-            )
         yield (
             "pearson, spearman: each rater against the mean of the others, over raters the mean and the max. "
             "ICC(1,·): every reply has its own raters, ICC(2,·): all have the same; (·,1): of one rating, "
-            f"(·,k): of their mean. [low, high]: {100 * self.confidence:g}% interval."
+            "(·,k): of their mean."
         )
         yield (
             "Ceiling: the correlation with the mean ratings that a metric without error would have, given "
@@ -206,7 +214,7 @@ class Raters(Report):
             )
 
 
-class Row(NamedTuple):
+class RaterStatistic(NamedTuple):
     """One number, for programs."""
 
     aspect: str
@@ -222,33 +230,28 @@ class Row(NamedTuple):
     """The aspect it is correlated with."""
 
 
-def written(one: Estimate) -> str:
-    """A number with its interval."""
-    ends = "" if math.isnan(one.low) else f" [{number(one.low)}, {number(one.high)}]"
-    return number(one.value) + ends
+def _quantity(estimate: Estimate) -> Quantity:
+    return Quantity(estimate.value, estimate.low, estimate.high)
 
 
-def _numbers(aspects: Sequence[Aspect]) -> list[list[str]]:
+def _numbers(aspects: Sequence[AspectReliability]) -> Grid:
     """Aspects across, numbers down."""
-    head = ["", *(printable(one.aspect) for one in aspects)]
-    counts = [[name, *(str(one.counts[name]) for one in aspects)] for name in aspects[0].counts]
-    return [
-        head,
-        *counts,
-        *([name, *(written(one.numbers[name]) for one in aspects)] for name in aspects[0].numbers),
+    counts = [[name, *(str(aspect.counts[name]) for aspect in aspects)] for name in aspects[0].counts]
+    numbers: list[list[GridCell]] = [
+        [name, *(_quantity(aspect.numbers[name]) for aspect in aspects)] for name in aspects[0].numbers
     ]
+    return Grid(["", *(aspect.aspect for aspect in aspects)], [*counts, *numbers])
 
 
-def _rater(of: Aspect, one: Alone) -> list[str]:
-    numbers = (one.mean, one.variance, one.pearson.value, one.spearman.value)
-    remark = "yes" if of.odd(one.rater) else ""
-    return [printable(of.aspect), printable(one.rater), str(one.ratings), *map(number, numbers), remark]
+def _rater(aspect: AspectReliability, rater: RaterAgreement) -> list[str]:
+    numbers = (rater.mean, rater.variance, rater.pearson.value, rater.spearman.value)
+    outlier = "yes" if aspect.odd(rater.rater) else ""
+    return [aspect.aspect, rater.rater, str(rater.ratings), *map(number, numbers), outlier]
 
 
-def _pair(one: Pair) -> list[str]:
-    names = printable(one.first), printable(one.second)
-    return [*names, str(one.pearson.n), written(one.pearson), written(one.spearman)]
+def _pair(pair: AspectPair) -> list[GridCell]:
+    return [pair.first, pair.second, str(pair.pearson.n), _quantity(pair.pearson), _quantity(pair.spearman)]
 
 
-def _are_numbered(each: Sequence[Alone]) -> bool:
-    return len(each) > 1 and all(one.rater.isdecimal() for one in each)
+def _are_numbered(each: Sequence[RaterAgreement]) -> bool:
+    return len(each) > 1 and all(rater.rater.isdecimal() for rater in each)

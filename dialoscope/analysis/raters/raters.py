@@ -8,11 +8,11 @@ import numpy as np
 from dialoscope.analysis.coefficients import measure
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters
-from dialoscope.analysis.raters.aspect_correlations import Resampling, pairs
+from dialoscope.analysis.raters.aspect_correlations import Resampling, correlate_aspects
 from dialoscope.analysis.raters.intraclass import Noise, OneWay, ceiling, one_way, two_way
-from dialoscope.analysis.raters.outliers import Outlier, outliers
-from dialoscope.analysis.raters.rater_report import Aspect, Raters, Without
-from dialoscope.analysis.raters.reliability import LEVELS, Alone, alpha, leave_one_out, variance
+from dialoscope.analysis.raters.outliers import Outlier, find_outliers
+from dialoscope.analysis.raters.rater_report import AspectReliability, Raters, Without
+from dialoscope.analysis.raters.reliability import LEVELS, RaterAgreement, alpha, leave_one_out, variance
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
@@ -68,7 +68,7 @@ def raters(
     systems = result.replies.system_by_name()[rows]
     found = tuple(_aspect(said, name, systems, confidence) for name in valued)
     silent = [_silent(name) for name in wanted if name not in valued]
-    return Raters(found, pairs(means, how), (*said.notes, *silent), confidence, how.draws)
+    return Raters(found, correlate_aspects(means, how), (*said.notes, *silent), confidence, how.draws)
 
 
 def _wanted(said: Ratings, aspect: str | Sequence[str] | None) -> list[str]:
@@ -101,15 +101,15 @@ def _check_sizes(name: str, values: Floats) -> None:
         )
 
 
-def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspect:
+def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> AspectReliability:
     given = said.of_aspect(name)
     _check_sizes(name, given.value)
     each = leave_one_out(given)
     per_reply = np.bincount(given.reply)
     per_reply = per_reply[per_reply > 0]
     are_places = _are_places(given, per_reply)
-    odd = () if are_places else outliers(each)
-    return Aspect(
+    odd = () if are_places else find_outliers(each)
+    return AspectReliability(
         name,
         replies=len(per_reply),
         ratings=len(given.value),
@@ -131,7 +131,7 @@ def _are_places(given: Judgements, per_reply: Ints) -> bool:
 
 
 def _numbers(
-    given: Judgements, each: Sequence[Alone], systems: Ints, confidence: float
+    given: Judgements, each: Sequence[RaterAgreement], systems: Ints, confidence: float
 ) -> dict[str, Estimate]:
     """Everything that is said of an aspect, by name."""
     single, mean = one_way(given, confidence)
@@ -156,13 +156,17 @@ def _numbers(
     }
 
 
-def _summary(name: str, each: Sequence[Alone]) -> dict[str, Estimate]:
+def _summary(name: str, each: Sequence[RaterAgreement]) -> dict[str, Estimate]:
     """Over raters, each against the mean of the others: the mean and the most."""
-    found = [getattr(one, name) for one in each]
-    values = [one.value for one in found if not math.isnan(one.value)]
+    found = [getattr(rater, name) for rater in each]
+    values = [coefficient.value for coefficient in found if not math.isnan(coefficient.value)]
     if not values:
-        reasons = "; ".join(dict.fromkeys(one.why for one in found))
-        why = f"of no rater ({reasons})" if any(one.n for one in found) else "no reply has two ratings"
+        reasons = "; ".join(dict.fromkeys(coefficient.why for coefficient in found))
+        why = (
+            f"of no rater ({reasons})"
+            if any(coefficient.n for coefficient in found)
+            else "no reply has two ratings"
+        )
         return {f"{name} {which}": Estimate.undefined(why) for which in ("mean", "max")}
     mean, most = sum(values) / len(values), max(values)
     return {
@@ -177,7 +181,7 @@ def _without(
     """The aspect without those who stand out; nothing where that leaves nobody to compare."""
     if not odd:
         return None
-    others = said.without([one.rater for one in odd], name)
+    others = said.without([outlier.rater for outlier in odd], name)
     rest = others.of_aspect(name)
     if len(rest.raters) < 2:
         return None

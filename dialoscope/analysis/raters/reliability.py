@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import Coefficient, Wording, levelled, measure, ranks
+from dialoscope.analysis.coefficients import Coefficient, Wording, measure, ranks, round_last_digits
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.runs.rating_columns import Judgements
@@ -20,7 +20,7 @@ _WORDS = Wording(
 )
 
 
-class Alone(NamedTuple):
+class RaterAgreement(NamedTuple):
     """One rater, against the mean of the others on the replies that both rated."""
 
     rater: str
@@ -31,22 +31,22 @@ class Alone(NamedTuple):
     spearman: Coefficient
 
 
-def leave_one_out(said: Judgements) -> tuple[Alone, ...]:
+def leave_one_out(said: Judgements) -> tuple[RaterAgreement, ...]:
     """Each rater in turn."""
     sums = np.bincount(said.reply, said.value)
     counts = np.bincount(said.reply)
     others = counts[said.reply] - 1
     means = (sums[said.reply] - said.value) / np.where(others > 0, others, np.nan)
-    means = levelled(means)
+    means = round_last_digits(means)
     return tuple(
         _alone(name, said.value[rows], means[rows])
         for name, rows in zip(said.raters, _rows_of_each(said.rater, len(said.raters)), strict=True)
     )
 
 
-def _alone(rater: str, given: Floats, others: Floats) -> Alone:
+def _alone(rater: str, given: Floats, others: Floats) -> RaterAgreement:
     pearson, spearman = (measure(name, given, others, words=_WORDS) for name in ("pearson", "spearman"))
-    return Alone(rater, len(given), float(given.mean()), variance(given), pearson, spearman)
+    return RaterAgreement(rater, len(given), float(given.mean()), variance(given), pearson, spearman)
 
 
 def variance(values: Floats) -> float:

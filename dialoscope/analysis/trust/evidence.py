@@ -45,7 +45,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class RatedCorpus:
     """Rated replies; nothing of their texts."""
 
     name: str

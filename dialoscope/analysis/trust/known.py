@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dialoscope.analysis.aspects import standing
-from dialoscope.analysis.coefficients import bracketed
+from dialoscope.analysis.coefficients import format_interval
 from dialoscope.analysis.trust import trust_report
-from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Corpus, Family, Figure
+from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family, Figure, RatedCorpus
 from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.render.document import Report
+from dialoscope.core.render.document import Report, choose_notes
+from dialoscope.core.render.sections import Notes, Section
 from dialoscope.runs.result import Result
-from dialoscope.runs.table import Trusted
+from dialoscope.runs.table import MetricTrust
 
 if TYPE_CHECKING:
     from dialoscope.metrics import Metric
@@ -31,7 +32,7 @@ FITTED = "its weights were fitted to some of these very ratings"
 class Trust(Report):
     """Figures for each metric, corpus and rated aspect, and what they come to."""
 
-    corpora: tuple[Corpus, ...]
+    corpora: tuple[RatedCorpus, ...]
     families: tuple[Family, ...]
     made: Mapping[str, Any]
     """When, with which version, with how many draws."""
@@ -55,22 +56,24 @@ class Trust(Report):
     def mean(self, family: Family) -> Mean:
         """Spearman's coefficient over corpora."""
         figures = self.counted(family)
-        values, errors = (np.array([getattr(one, name) for one in figures]) for name in ("spearman", "error"))
+        values, errors = (
+            np.array([getattr(figure, name) for figure in figures]) for name in ("spearman", "error")
+        )
         found = pooled_coefficients(values, errors, self.made["confidence"])
         if found.studies == 1:
             return found._replace(low=figures[0].low, high=figures[0].high)
         return found
 
-    def of(self, metric: "Metric[Any]") -> Trusted:
+    def of(self, metric: "Metric[Any]") -> MetricTrust:
         """What is known of a metric with its settings, or why nothing is."""
         plain = metric.unfitted
         family = next((one for one in self.families if one.signature == plain.signature), None)
         if family is None:
-            return Trusted(told=self._unknown(metric))
+            return MetricTrust(told=self._unknown(metric))
         mean = self.mean(family)
         if not mean.studies:
-            return Trusted(told="no corpus has ratings of replies with a value")
-        return Trusted(mean.value, mean.low, mean.high, mean.studies, told(family, mean))
+            return MetricTrust(told="no corpus has ratings of replies with a value")
+        return MetricTrust(mean.value, mean.low, mean.high, mean.studies, describe_mean(family, mean))
 
     def learned_from(self, data: Collection[str]) -> frozenset[str]:
         """The signatures of metrics whose weights were fitted to ratings of data with one of these hashes."""
@@ -81,9 +84,9 @@ class Trust(Report):
     def _unknown(self, metric: "Metric[Any]") -> str:
         if not metric.of_replies:
             return "not measured: a single reply has no value"
-        if any(one.metric == str(metric.unfitted) for one in self.families):
+        if any(family.metric == str(metric.unfitted) for family in self.families):
             return "not measured since the metric or its model changed"
-        kin = [one.metric for one in self.families if one.signature.partition("|")[0] == metric.name]
+        kin = [family.metric for family in self.families if family.signature.partition("|")[0] == metric.name]
         return (
             f"not measured with these settings; measured: {', '.join(kin)}"
             if kin
@@ -98,17 +101,21 @@ class Trust(Report):
             key=lambda one: (math.isnan(means[one.signature]), -means[one.signature], one.metric),
         )
 
-    def text(self) -> str:
-        """For a terminal or a mail: the most trustworthy first."""
-        return trust_report.text(self)
+    def sections(self, *, notes: bool = False) -> list[Section]:
+        """The most trustworthy first, and how to read the table."""
+        return [trust_report.grid(self), Notes(self.notes(details=notes))]
 
-    def markdown(self) -> str:
-        """For a README or an issue."""
-        return trust_report.markdown(self)
+    def notes(self, *, details: bool = False) -> list[str]:
+        """What a reader must know to read the table; all of it, or the short notes."""
+        return choose_notes(trust_report.notes(self), trust_report.details(self), details=details)
 
-    def csv(self) -> str:
-        """One line for each metric, corpus and aspect."""
-        return trust_report.as_csv(self)
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each metric, corpus and aspect."""
+        return trust_report.rows(self)
+
+    def columns(self) -> list[str]:
+        """The names in a record."""
+        return ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
 
     def json(self) -> str:
         """Everything, a figure on a line; what is shipped has this form."""
@@ -129,7 +136,7 @@ def read(path: Path) -> Trust:
     content = json.loads(path.read_text(encoding="utf-8"))
     if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         raise DialoscopeError(f"{path} is no table of trust that this version of dialoscope can read.")
-    corpora = tuple(Corpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
+    corpora = tuple(RatedCorpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
     families = tuple(
         Family(
             one["metric"],
@@ -143,19 +150,19 @@ def read(path: Path) -> Trust:
     return Trust(corpora, families, content["made"], content["aspect"])
 
 
-def told(family: Family, mean: Mean) -> str:
+def describe_mean(family: Family, mean: Mean) -> str:
     """ρ .42 [.35, .49] on 5 corpora."""
     corpora = "1 corpus" if mean.studies == 1 else f"{mean.studies} corpora"
     less = ", where less is better" if family.higher_is_better is False else ""
     how = f"; {family.how}" if family.how else ""
-    return f"ρ {bracketed(*mean[:3])} on {corpora}{less}{how}"
+    return f"ρ {format_interval(*mean[:3])} on {corpora}{less}{how}"
 
 
 def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figure
     return math.nan if value is None else value
 
 
-def fitted_here(result: Result) -> list[str]:
+def metrics_fitted_to(result: Result) -> list[str]:
     """The metrics of a run that learned from ratings of its very replies."""
     learned = shipped().learned_from([result.provenance.data])
-    return [result.label(one) for one in result.metrics if one.unfitted.signature in learned]
+    return [result.label(metric) for metric in result.metrics if metric.unfitted.signature in learned]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.analysis.aspects import standing
-from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, levelled, measure
+from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measure, round_last_digits
 from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed
-from dialoscope.analysis.trust.evidence import Corpus, Family, Figure
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
+from dialoscope.analysis.trust.evidence import Family, Figure, RatedCorpus
 from dialoscope.analysis.trust.known import FITTED, Trust, shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
@@ -49,8 +49,8 @@ def trust(
         return replace(found, aspect=aspect)
     judged = _judged(results, names, seed)
     _check_apart(judged)
-    _check_rated(aspect, [tuple(one.ratings) for one in judged])
-    found = _marked(measured(judged, confidence, draws), {one.data for one in judged})
+    _check_rated(aspect, [tuple(corpus.ratings) for corpus in judged])
+    found = _marked(estimate_trust(judged, confidence, draws), {corpus.data for corpus in judged})
     return replace(found, aspect=aspect)
 
 
@@ -71,10 +71,10 @@ def _judged(results: Sequence[Result], names: Sequence[str], seed: int | None) -
             "run's folder (names=)."
         )
     judged = [Judged.of(result, name) for name, result in zip(titles, results, strict=True)]
-    return judged if seed is None else [replace(one, seed=seed) for one in judged]
+    return judged if seed is None else [replace(corpus, seed=seed) for corpus in judged]
 
 
-class Scored(NamedTuple):
+class ScoredColumn(NamedTuple):
     """A metric and its value for each reply of a corpus."""
 
     metric: str
@@ -90,7 +90,7 @@ class Judged:
     """A corpus: what metrics and what people say of its replies."""
 
     name: str
-    columns: tuple[Scored, ...]
+    columns: tuple[ScoredColumn, ...]
     ratings: Mapping[str, Floats]
     """The mean rating of each reply, by aspect."""
     items: Ints
@@ -110,27 +110,31 @@ class Judged:
             raise DialoscopeError(
                 f"{printable(name)} has no ratings, so that it says nothing of trust; score rated replies."
             )
-        families = {one.unfitted.signature: one for one in reversed(result.metrics) if one.of_replies}
+        families = {
+            metric.unfitted.signature: metric for metric in reversed(result.metrics) if metric.of_replies
+        }
         if not families:
             raise DialoscopeError(
                 f"{printable(name)} has no metric with a value for a single reply; score it with one."
             )
         rows = result.replies.rows_by_name()
         columns = tuple(
-            Scored(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
+            ScoredColumn(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
             for signature, one in reversed(families.items())
         )
-        means = {aspect: levelled(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects}
+        means = {
+            aspect: round_last_digits(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects
+        }
         items, made = result.replies.item[rows], result.provenance
         return cls(name, columns, means, items, made.data, made.seed)
 
 
-def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
+def estimate_trust(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
     """The figures of all metrics on all corpora."""
-    kinds: dict[str, Scored] = {}
+    kinds: dict[str, ScoredColumn] = {}
     found: dict[str, list[Figure]] = {}
-    for one in corpora:
-        for scored, figure in _figures(one, confidence, draws):
+    for corpus in corpora:
+        for scored, figure in _figures(corpus, confidence, draws):
             known = kinds.setdefault(scored.signature, scored)
             kinds[scored.signature] = known._replace(how=known.how or scored.how)
             found.setdefault(scored.signature, []).append(figure)
@@ -141,12 +145,12 @@ def measured(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: i
     return Trust(tuple(map(_described, corpora)), families, {"confidence": confidence, "draws": draws})
 
 
-def _described(one: Judged) -> Corpus:
+def _described(one: Judged) -> RatedCorpus:
     contexts = len(np.unique(one.items))
-    return Corpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed)
+    return RatedCorpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed)
 
 
-def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, Figure]]:
+def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:
     x = np.stack([scored.values for scored in one.columns], axis=1)
     y = np.stack(list(one.ratings.values()), axis=1)
     clusters = Clusters.of(one.items, one.seed)
@@ -156,7 +160,7 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[Scored, F
         measures[name] = [[_measured(name, ours, theirs) for theirs in y.T] for ours in x.T]
         whole = np.array([[found.value for found in row] for row in measures[name]])
         found = in_halves(name, x, y, clusters, Draws(draws, one.seed))
-        halves[name] = narrowed(name, found, whole, clusters.count)
+        halves[name] = narrow_halves(name, found, whole, clusters.count)
     ends = {name: halves_interval(values, confidence) for name, values in halves.items()}
     z = fisher(halves["spearman"])
     figures = []
@@ -214,13 +218,13 @@ def _check_rated(aspect: str, rated: Sequence[Sequence[str]]) -> None:
 def _check_apart(corpora: Sequence[Judged]) -> None:
     """The same replies twice would count as two corpora."""
     seen: dict[str, str] = {}
-    for one in corpora:
-        if one.data in seen:
+    for corpus in corpora:
+        if corpus.data in seen:
             raise DialoscopeError(
-                f"{printable(one.name)} and {printable(seen[one.data])} are runs of the same data, which can "
-                "count once only; leave one of them out."
+                f"{printable(corpus.name)} and {printable(seen[corpus.data])} are runs of the same "
+                "data, which can count once only; leave one of them out."
             )
-        seen[one.data] = one.name
+        seen[corpus.data] = corpus.name
 
 
 def _marked(found: Trust, data: set[str]) -> Trust:

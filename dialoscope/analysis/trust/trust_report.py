@@ -1,17 +1,15 @@
-"""How far metrics can be trusted, in the forms people read and programs pass on."""
+"""How far metrics can be trusted: the tables that people read and the records that programs read."""
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dialoscope.analysis.coefficients import bracketed, short
-from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family, Figure
-from dialoscope.core.json_values import undefined_as_null
-from dialoscope.core.render import serialization
-from dialoscope.core.safe_text import listed_in_markdown, printable
-from dialoscope.runs.table import aligned, marked_down
+from dialoscope.analysis.coefficients import format_coefficient
+from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family
+from dialoscope.core.render.sections import Grid, GridCell, Quantity
+from dialoscope.core.safe_text import printable
 
 if TYPE_CHECKING:
     from dialoscope.analysis.trust.known import Trust
@@ -22,21 +20,13 @@ DIGITS = 4
 """No more of them mean anything."""
 
 
-def text(trust: "Trust") -> str:
-    """For a terminal or a mail: the most trustworthy first."""
-    return "\n".join([aligned(grid(trust)), "", *notes(trust)])
-
-
-def markdown(trust: "Trust") -> str:
-    """For a README or an issue."""
-    return "\n".join([marked_down(grid(trust)), "", *listed_in_markdown(notes(trust))])
-
-
-def as_csv(trust: "Trust") -> str:
-    """One line for each metric, corpus and aspect."""
-    columns = ["metric", *(field.name for field in fields(Figure)), "higher_is_better", "how", "signature"]
-    rows = [{**_plain(asdict(one)), **_whose(family)} for family in trust.families for one in family.figures]
-    return serialization.as_csv(rows, columns)
+def rows(trust: "Trust") -> list[dict[str, Any]]:
+    """One record for each metric, corpus and aspect."""
+    return [
+        {"metric": family.metric, **_plain(asdict(figure)), **_family_record(family)}
+        for family in trust.families
+        for figure in family.figures
+    ]
 
 
 def as_json(trust: "Trust") -> str:
@@ -44,34 +34,40 @@ def as_json(trust: "Trust") -> str:
     head = {"format": FORMAT, "version": VERSION, "made": dict(trust.made), "aspect": trust.aspect}
     families = [
         _with_list(
-            {**_whose(family), "mean": _summary(trust, family)},
+            {**_family_record(family), "mean": _summary(trust, family)},
             "figures",
-            [_dumped(_plain(asdict(one))) for one in family.figures],
+            [_dump(_plain(asdict(figure))) for figure in family.figures],
         )
         for family in trust.families
     ]
     return _with_list({**head, "corpora": list(map(asdict, trust.corpora))}, "metrics", families)
 
 
-def grid(trust: "Trust") -> list[list[str]]:
-    """Texts with a head row: the mean over corpora, and the coefficient on each."""
+def grid(trust: "Trust") -> Grid:
+    """The mean over corpora, and the coefficient on each."""
     corpora = list(trust.standing())
-    places = [str(place) for place in range(1, len(corpora) + 1)]
-    head = ["metric", "better", f"ρ [{100 * trust.made['confidence']:g}%]", "new corpus", "corpora", *places]
-    return [head, *(_row(trust, family, corpora) for family in trust.ranked())]
+    numbers = [str(place) for place in range(1, len(corpora) + 1)]
+    head = ["metric", "better", f"ρ [{100 * trust.made['confidence']:g}%]", "new corpus", "corpora", *numbers]
+    return Grid(head, [_row(trust, family, corpora) for family in trust.ranked()])
 
 
-def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[str]:
-    better = {True: "more", False: "less", None: "–"}[family.higher_is_better]
-    mean, on = trust.mean(family), {figure.corpus: figure.spearman for figure in trust.counted(family)}
-    cells = [short(on.get(name, math.nan)) for name in corpora]
-    mark = " *" if family.how else ""
-    further = "–" if math.isnan(mean.new_low) else f"{short(mean.new_low)} to {short(mean.new_high)}"
-    return [printable(family.metric) + mark, better, bracketed(*mean[:3]), further, str(mean.studies), *cells]
+def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[GridCell]:
+    mean = trust.mean(family)
+    coefficients = {figure.corpus: figure.spearman for figure in trust.counted(family)}
+    return [
+        family.metric + (" *" if family.how else ""),
+        {True: "more", False: "less", None: "–"}[family.higher_is_better],
+        Quantity(*mean[:3], form=format_coefficient),
+        "–"
+        if math.isnan(mean.new_low)
+        else f"{format_coefficient(mean.new_low)} to {format_coefficient(mean.new_high)}",
+        str(mean.studies),
+        *(format_coefficient(coefficients.get(name, math.nan)) for name in corpora),
+    ]
 
 
 def notes(trust: "Trust") -> list[str]:
-    """What a reader must know to read the table."""
+    """What every reader of the table must know."""
     wanted = trust.standing()
     aspect = printable(trust.aspect)
     numbered = [
@@ -81,61 +77,67 @@ def notes(trust: "Trust") -> list[str]:
     others = [printable(corpus.name) for corpus in trust.corpora if corpus.name not in wanted]
     when = trust.made.get("date")
     return [
-        f"ρ: Spearman's correlation of replies' values with mean ratings ({aspect}), over corpora (random "
-        "effects, Hartung and Knapp's interval) and on each. Signs are kept: where less is better, ρ should "
-        "be below 0. [low, high] holds the mean over corpora; new corpus: where ρ on a single further one "
-        "would fall.",
-        f"Corpora, and what stands for {aspect}: {'; '.join(numbered) or 'none'}."
+        f"ρ: Spearman's correlation of replies' values with mean ratings ({aspect}), over corpora and on "
+        "each; where less is better, ρ should be below 0.",
+        f"Corpora, and the aspect that is used for {aspect}: {'; '.join(numbered) or 'none'}."
         + (f" Without such ratings: {', '.join(others)}." if others else ""),
-        *_gaps(trust, list(wanted)),
-        *(f"*: {printable(how)}." for how in dict.fromkeys(one.how for one in trust.families if one.how)),
+        *(
+            f"*: {printable(how)}."
+            for how in dict.fromkeys(family.how for family in trust.families if family.how)
+        ),
         *([f"Measured on {when} with dialoscope {trust.made['dialoscope']}."] if when else []),
     ]
 
 
-def _gaps(trust: "Trust", corpora: Sequence[str]) -> Iterator[str]:
-    """Why a coefficient is missing, and of which metrics on which corpora."""
-    wanted, found = trust.standing(), dict[str, dict[str, list[str]]]()
+def details(trust: "Trust") -> Iterator[str]:
+    """How the mean is made, and why a coefficient is missing, of which metrics on which corpora."""
+    yield (
+        "[low, high] holds the mean over corpora (random effects, Hartung and Knapp's interval); new corpus: "
+        "where ρ on a single further one would fall."
+    )
+    wanted, by_reason = trust.standing(), dict[str, dict[str, list[str]]]()
+    corpora = list(wanted)
     for family in trust.ranked():
         gaps: dict[str, list[str]] = {}
-        for one in family.figures:
-            if one.why and wanted.get(one.corpus) == one.aspect:
-                gaps.setdefault(one.why, []).append(str(corpora.index(one.corpus) + 1))
+        for figure in family.figures:
+            if figure.why and wanted.get(figure.corpus) == figure.aspect:
+                gaps.setdefault(figure.why, []).append(str(corpora.index(figure.corpus) + 1))
         for why, places in gaps.items():
-            found.setdefault(why, {}).setdefault(", ".join(places), []).append(printable(family.metric))
-    for why, by_place in found.items():
-        told = [f"{_some(metrics)} on {places}" for places, metrics in by_place.items()]
-        yield f"No ρ of {'; '.join(told)}: {why}."
+            by_reason.setdefault(why, {}).setdefault(", ".join(places), []).append(printable(family.metric))
+    for why, by_place in by_reason.items():
+        parts = [f"{_shorten(metrics)} on {places}" for places, metrics in by_place.items()]
+        yield f"No ρ of {'; '.join(parts)}: {why}."
 
 
-def _some(names: Sequence[str]) -> str:
+def _shorten(names: Sequence[str]) -> str:
     """The first few of them, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def _summary(trust: "Trust", family: Family) -> dict[str, Any]:
-    """The mean, and between what the corpora lie."""
+    """The mean, and the lowest and highest coefficient on a corpus."""
     on = [figure.spearman for figure in trust.counted(family)] or [math.nan]
     return _plain({**trust.mean(family)._asdict(), "lowest": min(on), "highest": max(on)})
 
 
-def _whose(family: Family) -> dict[str, Any]:
+def _family_record(family: Family) -> dict[str, Any]:
     return {name: getattr(family, name) for name in ("metric", "signature", "higher_is_better", "how")}
 
 
-def _plain(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Rounded; undefined as nothing."""
-    return {
-        name: undefined_as_null(round(value, DIGITS) + 0.0 if isinstance(value, float) else value)
-        for name, value in told.items()
-    }
+def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with rounded numbers, undefined ones as nothing."""
+    return {name: _rounded(value) if isinstance(value, float) else value for name, value in record.items()}
 
 
-def _dumped(told: Mapping[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False)
+def _rounded(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, DIGITS) + 0.0
 
 
-def _with_list(told: Mapping[str, Any], name: str, lines: Sequence[str]) -> str:
-    """An object with one more entry, a list with a line for each thing, so that a change shows as one."""
-    return f'{_dumped(told)[:-1]}, "{name}": [\n' + ",\n".join(lines) + "\n]}"
+def _dump(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _with_list(record: Mapping[str, Any], name: str, lines: Sequence[str]) -> str:
+    """An object with one more entry, a list with a line for each item, so that a change shows as one."""
+    return f'{_dump(record)[:-1]}, "{name}": [\n' + ",\n".join(lines) + "\n]}"

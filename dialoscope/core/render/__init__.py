@@ -1,4 +1,5 @@
-"""Results as text: tables for a terminal, Markdown, CSV and JSON.
+"""Reports as data, and the forms they are shown in: text, Markdown, LaTeX, CSV, JSON.
 
-Renderers take data and return strings. What is shown, and with which notes, is decided elsewhere.
+A report says what is shown, with which notes; a renderer takes its sections or its rows and returns a
+string. No other room aligns columns or writes markup.
 """

@@ -1,44 +1,97 @@
-"""What was found, in the forms people read and programs take on."""
+"""A report: sections for people, rows for programs."""
 
-from collections.abc import Hashable, Iterable
-from typing import TypeVar
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from dialoscope.core.safe_text import listed_in_markdown
+from dialoscope.core.render.latex import render_latex
+from dialoscope.core.render.markdown import render_markdown
+from dialoscope.core.render.plain_text import render_text
+from dialoscope.core.render.sections import Notes, Section
+from dialoscope.core.render.serialization import as_csv, as_json
+from dialoscope.core.safe_text import printable
 
+MORE = "More notes: --notes (notes=True)."
+"""Where some notes are left out."""
+LISTED = 4
+"""Systems whose numbers of words are listed in a short note."""
 Reason = TypeVar("Reason", bound=Hashable)
 Thing = TypeVar("Thing", bound=Hashable)
 
 
 class Report:
-    """Something that is shown as text, Markdown, CSV or JSON."""
+    """Something that is shown as text, Markdown, LaTeX, CSV or JSON.
 
-    def printed(self, form: str = "text", *, signatures: bool = False) -> str:
-        """As text, markdown, csv or json; what a reader must know is not put into what is piped on."""
-        text = {"markdown": self.markdown, "csv": self.csv, "json": self.json}.get(form, self.text)()
-        if not signatures or form in ("csv", "json"):
-            return text
-        lines = self.signatures()
-        return "\n".join([text, *(listed_in_markdown(lines) if form == "markdown" else lines)])
+    A report says what it is made of: `sections` for people, `rows` (and, if there is more, `content`) for
+    programs.
+    """
 
-    def text(self) -> str:
-        """For a terminal or a mail."""
+    def sections(self, *, notes: bool = False) -> Sequence[Section]:
+        """Tables and notes in the order they are read; all notes, or the few that every reader needs."""
         raise NotImplementedError
 
-    def markdown(self) -> str:
-        """For a README or an issue."""
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """Records for a spreadsheet or a data frame."""
         raise NotImplementedError
 
-    def csv(self) -> str:
-        """For a spreadsheet or a plot."""
-        raise NotImplementedError
+    def columns(self) -> Sequence[str]:
+        """The names in each record."""
+        return list(self.rows()[0])
 
-    def json(self) -> str:
-        """For a program."""
-        raise NotImplementedError
+    def content(self) -> Any:  # noqa: ANN401 - whatever JSON can hold
+        """Everything there is, as JSON has it."""
+        return self.rows()
 
     def signatures(self) -> list[str]:
         """How each number was made; nothing where that is not asked of it."""
         return []
+
+    def text(self, width: int | None = None, *, notes: bool = False) -> str:
+        """For a terminal or a mail; tables wider than so many columns go on below."""
+        return render_text(self._shown(notes=notes), width)
+
+    def markdown(self, *, notes: bool = False) -> str:
+        """For a README or an issue."""
+        return render_markdown(self._shown(notes=notes))
+
+    def latex(self, *, notes: bool = False) -> str:
+        """For a paper."""
+        return render_latex(self._shown(notes=notes))
+
+    def csv(self) -> str:
+        """For a spreadsheet or a plot."""
+        return as_csv(self.rows(), self.columns())
+
+    def json(self) -> str:
+        """For a program."""
+        return as_json(self.content())
+
+    def printed(
+        self,
+        form: str = "text",
+        *,
+        signatures: bool = False,
+        notes: bool = False,
+        width: int | None = None,
+        sources: Sequence[str] = (),
+    ) -> str:
+        """As text, markdown, latex, csv or json; signatures and sources go with what people read."""
+        if form in ("csv", "json"):
+            return self.csv() if form == "csv" else self.json()
+        sections = list(self.sections(notes=notes))
+        more = [*self.signatures(), *sources] if signatures else []
+        last = sections[-1]
+        if more and isinstance(last, Notes) and not last.title:
+            sections[-1] = replace(last, lines=[*last.lines, *more])
+        elif more:
+            sections.append(Notes(more))
+        if form == "text":
+            return render_text(sections, width)
+        return render_latex(sections) if form == "latex" else render_markdown(sections)
+
+    def _shown(self, *, notes: bool) -> Sequence[Section]:
+        """The sections that a report is by itself, in a notebook or where it is printed from Python."""
+        return self.sections(notes=notes)
 
     def __str__(self) -> str:
         return self.text()
@@ -48,9 +101,34 @@ class Report:
         return self.markdown()
 
 
-def gathered(pairs: Iterable[tuple[Reason, Thing]]) -> dict[Reason, list[Thing]]:
-    """What stands second, each once, by what stands first: what has one reason is told together."""
-    found: dict[Reason, dict[Thing, None]] = {}
+def group(pairs: Iterable[tuple[Reason, Thing]]) -> dict[Reason, list[Thing]]:
+    """The different second parts of the pairs by the first, so that what has one reason is said together."""
+    groups: dict[Reason, dict[Thing, None]] = {}
     for reason, thing in pairs:
-        found.setdefault(reason, {})[thing] = None
-    return {reason: list(things) for reason, things in found.items()}
+        groups.setdefault(reason, {})[thing] = None
+    return {reason: list(things) for reason, things in groups.items()}
+
+
+def choose_notes(short: Iterable[str], more: Iterable[str], *, details: bool) -> list[str]:
+    """The short notes; with the further ones, or with a word on how to see them."""
+    further = list(more)
+    return [*short, *(further if details or not further else [MORE])]
+
+
+def list_signatures(made: Iterable[tuple[str, str]]) -> list[str]:
+    """Names with what their numbers were made by, a line each, once."""
+    return list(dict.fromkeys(printable(f"{name}: {signature}") for name, signature in made))
+
+
+def describe_amounts(
+    metrics: Sequence[str], kind: str, amounts: Mapping[str, int], *, details: bool = True
+) -> str:
+    """That metrics depend on the number of words, or replies, of which systems have unequally many."""
+    if len(amounts) > LISTED and not details:
+        low, high = (end(amounts, key=amounts.__getitem__) for end in (min, max))
+        numbers = f"{amounts[low]} ({low}) to {amounts[high]} ({high})"
+    else:
+        numbers = ", ".join(f"{system} {amount}" for system, amount in amounts.items())
+    return printable(
+        f"{', '.join(metrics)} depend{'s' * (len(metrics) == 1)} on the number of {kind}: {numbers}."
+    )

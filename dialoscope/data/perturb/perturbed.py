@@ -62,7 +62,7 @@ class Perturbed:
                     reply.speakers,
                     reply.dialogue,
                 )
-                yield Row(example)
+                yield Row(example, perturbed=True)
 
     def system_texts(self, perturbation: str, ratio: float) -> list[str]:
         """Return the replies, this share of them perturbed."""

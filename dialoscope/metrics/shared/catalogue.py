@@ -2,13 +2,14 @@
 
 import dataclasses
 import inspect
-import json
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dialoscope.core.errors import MetricError
+from dialoscope.core.render.document import Report
+from dialoscope.core.render.sections import Grid, LinkCell, Section
 from dialoscope.metrics import metric_class, metric_names, plugin_named
 from dialoscope.metrics.shared.base import Metric
 
@@ -33,32 +34,30 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Report):
     """All metrics."""
 
     entries: tuple[Entry, ...]
     broken: tuple[str, ...] = ()
     """For each plug-in that cannot be used, a sentence that says why."""
 
-    def printed(self, form: str) -> str:
-        """As text, json or markdown."""
-        return {"json": self.json, "markdown": self.markdown}.get(form, self.text)()
-
-    def json(self) -> str:
-        """A list of objects."""
-        return json.dumps([dataclasses.asdict(entry) for entry in self.entries], ensure_ascii=False, indent=1)
-
-    def markdown(self) -> str:
+    def sections(self, *, notes: bool = False) -> list[Section]:
         """A table whose names lead to the metrics' cards."""
-        head = "| metric | what it is | direction | bounds | needs | variants | trust |\n" + "|---" * 7 + "|"
         rows = [
-            f"| [{entry.name}]({entry.name}.md) | {entry.what} | {entry.direction} | {entry.bounds} "
-            f"| {entry.needs} | {entry.variants} | {entry.trust.get('told', '–')} |"
+            [
+                LinkCell(entry.name, f"{entry.name}.md"),
+                *(entry.what, entry.direction, entry.bounds, entry.needs, entry.variants),
+                entry.trust.get("told", "–"),
+            ]
             for entry in self.entries
         ]
-        return "\n".join([head, *rows])
+        return [Grid(["metric", "what it is", "direction", "bounds", "needs", "variants", "trust"], rows)]
 
-    def text(self) -> str:
+    def rows(self) -> list[dict[str, Any]]:
+        """One record for each metric."""
+        return [dataclasses.asdict(entry) for entry in self.entries]
+
+    def text(self, width: int | None = None, *, notes: bool = False) -> str:
         """A paragraph for each."""
         return "\n\n".join([*map(_paragraph, self.entries), *self.broken])
 

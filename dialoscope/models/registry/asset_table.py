@@ -1,47 +1,42 @@
 """Tables and messages about assets."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dialoscope.core.render import serialization
+from dialoscope.core.render.markdown import render_markdown
+from dialoscope.core.render.plain_text import render_text
+from dialoscope.core.render.sections import CodeCell, Grid, Notes
 from dialoscope.models.registry.asset import Asset, megabytes
 from dialoscope.models.registry.entries import ASSETS
 from dialoscope.models.registry.lookup import Status, repair_advice, status, verify
 
-HEADINGS = ("name", "kind", "installed", "on disk", "download", "licence", "description")
 
-
-def as_text() -> str:
+def as_text(width: int | None = None) -> str:
     """Return a table of all assets, and the folders of installed ones."""
     states = status()
-    rows = [HEADINGS, *map(_row, states)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return "\n".join([*lines, "", *_notes(states)])
+    head = ["name", "kind", "installed", "on disk", "download", "licence", "description"]
+    return render_text([Grid(head, list(map(_row, states))), Notes(_notes(states))], width)
 
 
 def as_json() -> str:
     """Return all fields of all assets as JSON."""
-    return json.dumps([_entry(state) for state in status()], indent=2, ensure_ascii=False)
+    return serialization.as_json([_entry(state) for state in status()])
 
 
 def as_markdown() -> str:
     """Return a Markdown table of all assets for the documentation, independent of the machine."""
+    head = ["name", "kind", "description", "licence", "terms", "download", "on disk", "suite", "source"]
     rows = [
-        f"| `{asset.name}` | {asset.kind} | {asset.about} | {asset.licence} | {asset.terms} "
-        f"| {megabytes(asset.download_size)} | {megabytes(asset.size)} "
-        f"| {', '.join(asset.suites)} | {_sources(asset)} |"
+        [
+            CodeCell(asset.name),
+            *(asset.kind, asset.about, asset.licence, asset.terms),
+            *(megabytes(asset.download_size), megabytes(asset.size)),
+            *(", ".join(asset.suites), _sources(asset)),
+        ]
         for asset in ASSETS.values()
     ]
-    return "\n".join(
-        [
-            "| name | kind | description | licence | terms | download | on disk | suite | source |",
-            "|---|---|---|---|---|---|---|---|---|",
-            *rows,
-        ]
-    )
+    return render_markdown([Grid(head, rows)])
 
 
 class Verification(NamedTuple):
@@ -92,7 +87,7 @@ def _entry(state: Status) -> dict[str, object]:
 
 
 def _sources(asset: Asset) -> str:
-    shipped = f"this package; needs `{asset.base}`" if asset.base else "this package"
+    shipped = f"this package; needs {asset.base}" if asset.base else "this package"
     return " or ".join(source.title for source in asset.sources) or shipped
 
 

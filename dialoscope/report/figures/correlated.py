@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import bracketed
+from dialoscope.analysis.coefficients import format_interval
 from dialoscope.analysis.correlation.correlation_report import Correlations
-from dialoscope.analysis.correlation.estimates import Correlation, Kind, written
+from dialoscope.analysis.correlation.estimates import Correlation, Kind, capitalize_name
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.report.figures.forest import Row, intervals
+from dialoscope.report.figures.forest import ForestRow, intervals
 from dialoscope.report.figures.matrix import heatmap
-from dialoscope.report.figures.scattered import Panel, scatter
+from dialoscope.report.figures.scattered import ScatterPanel, scatter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,13 +20,13 @@ MOST_PANELS = 48
 """More dots than these nobody looks at; the metrics that follow people best are drawn."""
 
 
-def correlated(found: Correlations, kind: str = "scatter") -> "Figure":
+def draw_correlations(found: Correlations, kind: str = "scatter") -> "Figure":
     """A figure of one of the kinds."""
-    check(kind)
+    check_kind(kind)
     return {"scatter": _scatter, "intervals": _intervals, "heatmap": _heatmap}[kind](found)
 
 
-def check(kind: str) -> None:
+def check_kind(kind: str) -> None:
     """Say so where there is no such figure."""
     if kind not in KINDS:
         raise DialoscopeError(f"There is no figure '{kind}'. Choose from: {', '.join(KINDS)}.")
@@ -39,7 +39,7 @@ def _scatter(found: Correlations) -> "Figure":
     chosen = [
         (one, at)
         for at, aspect in enumerate(panel.aspects)
-        for one in [one for one in found.ranked(aspect) if one.metric in places][:each]
+        for one in [cell for cell in found.ranked(aspect) if cell.metric in places][:each]
     ]
     if not chosen:
         raise DialoscopeError(
@@ -48,7 +48,7 @@ def _scatter(found: Correlations) -> "Figure":
         )
     return scatter(
         [
-            Panel(one.metric, one.aspect, panel.x[:, places[one.metric]], panel.y[:, at], _told(one))
+            ScatterPanel(one.metric, one.aspect, panel.x[:, places[one.metric]], panel.y[:, at], _told(one))
             for one, at in chosen
         ]
     )
@@ -57,24 +57,26 @@ def _scatter(found: Correlations) -> "Figure":
 def _intervals(found: Correlations) -> "Figure":
     several = len(found.aspects) > 1
     rows = [
-        Row(one.metric, one.value, one.low, one.high, one.aspect if several else "", one.ceiling)
+        ForestRow(cell.metric, cell.value, cell.low, cell.high, cell.aspect if several else "", cell.ceiling)
         for aspect in found.aspects
-        for one in found.ranked(aspect.name)
+        for cell in found.ranked(aspect.name)
     ]
     title = "" if several else found.aspects[0].name
-    return intervals(rows, f"{written(found.settings.main)} {found.settings.kinds[0].title}", title)
+    return intervals(rows, f"{capitalize_name(found.settings.main)} {found.settings.kinds[0].title}", title)
 
 
 def _heatmap(found: Correlations) -> "Figure":
-    ranked = {aspect.name: {one.metric: one for one in found.ranked(aspect.name)} for aspect in found.aspects}
+    ranked = {
+        aspect.name: {cell.metric: cell for cell in found.ranked(aspect.name)} for aspect in found.aspects
+    }
     metrics = list(ranked[found.aspects[0].name])
     values = [[by_metric[metric].value for by_metric in ranked.values()] for metric in metrics]
     matrix = np.array(values, float).reshape(len(metrics), len(ranked))
-    title = f"{written(found.settings.main)} {found.settings.kinds[0].title}"
+    title = f"{capitalize_name(found.settings.main)} {found.settings.kinds[0].title}"
     return heatmap(matrix, metrics, list(ranked), title)
 
 
 def _told(one: Correlation) -> str:
     if one.kind != Kind("reply", "overall"):
         return ""  # a coefficient of something else than the dots
-    return f"{written(one.coefficient)} {bracketed(one.value, one.low, one.high)}"
+    return f"{capitalize_name(one.coefficient)} {format_interval(one.value, one.low, one.high)}"

@@ -14,7 +14,7 @@ LINE = 0.19
 """Inches of a row."""
 
 
-class Row(NamedTuple):
+class ForestRow(NamedTuple):
     """A number and where it might lie as well."""
 
     label: str
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 @look()
-def intervals(rows: Sequence[Row], axis: str = "", title: str = "") -> "Figure":
+def intervals(rows: Sequence[ForestRow], axis: str = "", title: str = "") -> "Figure":
     """A forest plot: dots with bars, a line at 0, dashes at what could be reached."""
     groups = list(dict.fromkeys(row.group for row in rows))
     headings = len(groups) if groups != [""] else 0
@@ -47,7 +47,7 @@ def intervals(rows: Sequence[Row], axis: str = "", title: str = "") -> "Figure":
     return figure
 
 
-def _draw(axes: "Axes", rows: Sequence[Row], *, headings: bool) -> None:
+def _draw(axes: "Axes", rows: Sequence[ForestRow], *, headings: bool) -> None:
     places, names = [], []
     place, group = 0, None
     for row in rows:
@@ -62,7 +62,7 @@ def _draw(axes: "Axes", rows: Sequence[Row], *, headings: bool) -> None:
     axes.set_yticks(places, names)
 
 
-def _bar(axes: "Axes", row: Row, place: int) -> None:
+def _bar(axes: "Axes", row: ForestRow, place: int) -> None:
     if math.isfinite(row.ceiling):
         axes.plot(
             [row.ceiling] * 2, [place - 0.5, place + 0.5], color=ORANGE, linewidth=1, linestyle=(0, (2, 1))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import short
+from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.core.arrays import Floats
 from dialoscope.report.figures.drawing import BLUE, bare, canvas, label, look, width_of
 
@@ -90,7 +90,9 @@ def _cells(axes: "Axes", matrix: Floats, rows: Sequence[str], columns: Sequence[
         for row, column in zip(*np.nonzero(np.isfinite(matrix)), strict=True):
             value = matrix[row, column]
             colour = "white" if abs(value) > 0.65 else "black"
-            axes.text(column, row, short(value), ha="center", va="center", color=colour, fontsize=5)
+            axes.text(
+                column, row, format_coefficient(value), ha="center", va="center", color=colour, fontsize=5
+            )
     return image
 
 
@@ -113,7 +115,7 @@ def _tree(axes: "Axes", linkage: Floats, support: Floats | None) -> list[int]:
         axes.plot([one, height, height, other], [above, above, below, below], color=BLUE, linewidth=0.9)
         where[leaves + merge] = height, (above + below) / 2
         if support is not None and np.isfinite(support[merge]):
-            _note(axes, where[leaves + merge], short(support[merge]))
+            _note(axes, where[leaves + merge], format_coefficient(support[merge]))
     farthest = max(1.0, float(linkage[:, 2].max()) * 1.05)
     axes.set_xlim(farthest, -0.01 * farthest)
     axes.set_ylim(leaves - 0.5, -0.5)

@@ -21,7 +21,7 @@ JITTER = 0.012
 """Dots are moved sideways by up to this share of the axis: means of few raters fall on few values."""
 
 
-class Panel(NamedTuple):
+class ScatterPanel(NamedTuple):
     """One metric and one rated aspect."""
 
     metric: str
@@ -35,7 +35,7 @@ class Panel(NamedTuple):
 
 
 @look()
-def scatter(panels: Sequence[Panel], columns: int = 4) -> "Figure":
+def scatter(panels: Sequence[ScatterPanel], columns: int = 4) -> "Figure":
     """A grid of panels, row by row: dots with jitter, and the least-squares line through the true places."""
     across = max(1, min(columns, len(panels)))
     down = max(1, math.ceil(len(panels) / across))
@@ -49,7 +49,7 @@ def scatter(panels: Sequence[Panel], columns: int = 4) -> "Figure":
     return figure
 
 
-def _draw(axes: "Axes", panel: Panel, most: int) -> None:
+def _draw(axes: "Axes", panel: ScatterPanel, most: int) -> None:
     axes.set_title(f"{label(panel.metric, 26)}\n{label(panel.told, 40)}".strip(), fontsize=7.5, pad=3)
     axes.set_xlabel(label(panel.aspect, 30), labelpad=1)
     axes.locator_params(nbins=5)

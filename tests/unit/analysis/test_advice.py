@@ -8,7 +8,7 @@ import pytest
 from dialoscope.analysis.agreement.advice import Evidence, advice
 from dialoscope.analysis.agreement.clustered import Group
 from dialoscope.analysis.agreement.clustering import Stability
-from dialoscope.analysis.agreement.coefficient_matrix import Matrix
+from dialoscope.analysis.agreement.coefficient_matrix import CoefficientMatrix
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
 
 NAMES = ("a", "b", "c", "d")
@@ -22,7 +22,7 @@ def matrix(pairs, error=0.02, columns=5, draws=400):
         r[i, j] = r[j, i] = value
     noise = np.random.default_rng(0).normal(scale=error, size=(draws, columns, columns))
     noise = np.triu(noise, 1) + np.triu(noise, 1).transpose(0, 2, 1)
-    return Matrix(r, np.clip(r + noise, -1, 1), np.full((columns, columns), 100), 0.95, 1000)
+    return CoefficientMatrix(r, np.clip(r + noise, -1, 1), np.full((columns, columns), 100), 0.95, 1000)
 
 
 def evidence(pairs, clusters=((0,), (1,), (2,), (3,)), *, rated=True, **other):
@@ -180,7 +180,7 @@ def test_a_cluster_that_is_none():
     )
     (one,) = said(evidence({}, ((0, 1), (2,), (3,)), groups=groups), "unstable")
     assert one.metrics == ("a", "b")
-    assert "(mean Jaccard index .60; just so in 20 % of the draws)" in one.sentence
+    assert "(mean Jaccard index .60; just so in 20 % of the halves)" in one.sentence
 
 
 def test_what_length_holds_together():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.analysis.agreement.coefficient_matrix import partial
+from dialoscope.analysis.agreement.coefficient_matrix import partial_correlations
 from dialoscope.analysis.coefficients import measure
 from dialoscope.analysis.trust.known import shipped
 from dialoscope.core.errors import DialoscopeError
@@ -153,7 +153,7 @@ def test_a_metric_that_is_length_has_nothing_left_without_it(run):
     scores = Scores(("same", "p", "q"), np.column_stack([3 * length - 2, other]))
     agreement = ds.agree(run, scores=scores, draws=50)
     assert agreement.without_length.names == ("p", "q")
-    assert "With words held constant nothing is left of same." in agreement.notes
+    assert "With words held constant nothing is left of same." in agreement.notes(details=True)
     pair = next(row for row in agreement.rows() if {row["first"], row["second"]} == {"same", "p"})
     assert math.isnan(pair["without_length_r"])
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_compared_is_left_out_by_name_and_reason(run):
         "a2": "undefined for 91 of 180 replies",
         "a3": "infinite for some replies",
     }
-    assert "Left out: a1 (7 for every reply)." in agreement.notes
+    assert "Left out: a1 (7 for every reply)." in agreement.notes(details=True)
     with_system = ds.agree(ds.evaluate(examples(), ["words", "self-bleu-2", "distinct-1"]), draws=40)
     assert [(one.metric, one.why) for one in with_system.left_out] == [
         ("self-bleu-2", "a value for a system and none for a reply")
@@ -225,7 +225,9 @@ def test_ratings_that_do_not_vary_say_nothing(run):
         run, scores=Scores(PLANTED, planted()), ratings=ratings(np.full(REPLIES, 3)), draws=40
     )
     assert agreement.settings.aspect == ""
-    assert "overall is rated the same everywhere, or hardly at all, and says nothing." in agreement.notes
+    assert "overall is rated the same everywhere, or hardly at all, and says nothing." in agreement.notes(
+        details=True
+    )
     assert agreement.advice[0].sentence.startswith("No ratings tell these replies apart")
 
 
@@ -233,7 +235,7 @@ def test_without_a_metric_of_length_nothing_is_held_constant():
     replies = ds.evaluate(examples(), ["distinct-1", "entropy-1"])
     agreement = ds.agree(replies, draws=40)
     assert agreement.without_length is None
-    assert "Length was not held constant." in agreement.notes
+    assert "Length was not held constant." in agreement.notes(details=True)
     assert ds.agree(replies, length="entropy-1", draws=40).settings.length == "entropy-1"
 
 
@@ -273,8 +275,8 @@ def test_a_length_that_does_not_vary_cannot_be_held_constant():
     for length in ("words", None):
         found = ds.agree(result, scores=scores, length=length, draws=40)
         assert found.without_length is None
-        assert "Length was not held constant." in found.notes
-        assert "Left out: words (2 for every reply)." in found.notes
+        assert "Length was not held constant." in found.notes(details=True)
+        assert "Left out: words (2 for every reply)." in found.notes(details=True)
 
 
 def test_sizes_whose_squares_are_no_numbers_do_not_show(run):
@@ -344,7 +346,7 @@ def test_one_system_alone_is_as_if_it_were_the_whole_run(run):
     assert ours.plain.r.tolist() == theirs.plain.r.tolist()
     assert [one.people.value for one in ours.metrics] == [one.people.value for one in theirs.metrics]
     assert groups(ours.plain) == groups(theirs.plain)
-    assert ours.notes[0].startswith("Pearson's r over 60 replies of s1 to 60 contexts")
+    assert ours.notes()[0].startswith("Pearson's r over 60 replies of s1 to 60 contexts")
     with pytest.raises(DialoscopeError, match="There is no system 'x' in this run"):
         ds.agree(run, scores=Scores(PLANTED, values), system="x")
 
@@ -379,7 +381,7 @@ def test_one_context_has_no_intervals_and_says_so():
     values = np.random.default_rng(0).normal(size=(30, 2))
     agreement = ds.agree(ds.evaluate(replies, ["words"]), scores=Scores(("x", "y"), values))
     assert agreement.settings.contexts == 1
-    assert agreement.notes[0].endswith("to 1 context, which are too few for intervals.")
+    assert agreement.notes()[0].endswith("to 1 context, which are too few for intervals.")
     assert all(math.isnan(one.stability.jaccard) for one in agreement.plain.groups)
     told = json.loads(agreement.json(), parse_constant=pytest.fail)
     assert {(pair["low"], pair["high"]) for pair in told["pairs"]} == {(None, None)}
@@ -399,7 +401,9 @@ def test_a_pair_without_a_coefficient_says_why(run):
     assert math.isnan(r)
     assert (n, reason) == (90, "one of them is the same for all 90 replies that have both")
     assert why[frozenset({"b1", "b2"})][2] == ""
-    assert "Pairs of metrics without r: 1. They count as if it were 0; --csv says why." in agreement.notes
+    assert "Pairs of metrics without r: 1. They count as if it were 0; --csv says why." in agreement.notes(
+        details=True
+    )
     apart = ds.agree(run, scores=Scores(("p", "q"), halves()), draws=40)
     (few,) = (row["why"] for row in apart.rows() if {row["first"], row["second"]} == {"p", "q"})
     assert few == "0 replies have both, and 3 are needed"
@@ -442,7 +446,7 @@ def test_length_is_held_constant_along_any_curve(coefficient):
     apart = rest.r[~np.eye(len(rest.names), dtype=bool)]
     assert np.abs(apart).max() < 0.2
     line = np.corrcoef([*noisy, length])
-    linear = partial(line, [4])[:4, :4]
+    linear = partial_correlations(line, [4])[:4, :4]
     assert np.abs(linear[~np.eye(4, dtype=bool)]).max() > 0.4, "what a straight line leaves"
     told = " ".join(one.sentence for one in found.advice if one.kind == "length")
     assert all(name in told for name in ("inverse", "log", "root"))

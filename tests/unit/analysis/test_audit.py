@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 import dialoscope as ds
-from dialoscope.analysis.audit.curve import Curve, Point, ranks
+from dialoscope.analysis.audit.curve import AuditCurve, Point
+from dialoscope.analysis.coefficients import ranks
 from dialoscope.core.random import seeded_random
 from dialoscope.data.layout import Row
 from dialoscope.data.perturb.perturbations import GENERIC, PERTURBATIONS, pair_replies
@@ -277,7 +278,7 @@ def curve(*values, better=True, p=0.001, perturbed=9, tolerance=1e-9):
         Point(ratio, value, math.nan, math.nan, perturbed, 0)
         for ratio, value in zip(ratios, values, strict=True)
     )
-    return Curve("toy", "noise", points, better, tolerance, p, "toy|v:1")
+    return AuditCurve("toy", "noise", points, better, tolerance, p, "toy|v:1")
 
 
 @pytest.mark.parametrize(
@@ -452,7 +453,7 @@ def test_few_contexts_are_judged_by_their_values_alone():
 @pytest.mark.parametrize(("last", "shown"), [(9.0, "-10 %"), (10.01, "0 %"), (9.99, "0 %"), (30.0, "+200 %")])
 def test_changes_are_shown_in_per_cent(last, shown):
     found = ds.audit(examples(TEA), "words")
-    row = ds.Audit(found.result, (curve(10, last),), found.about).grid()[1]
+    row = ds.Audit(found.result, (curve(10, last),), found.about).grid().rows[0]
     assert row[-2] == shown
 
 
@@ -465,7 +466,7 @@ def test_what_is_rounding_is_judged_within_the_run():
 
 def test_hostile_names_are_escaped_where_they_are_shown():
     found = ds.audit(examples(TEA), "words")
-    odd = Curve("bad\x1b[2J|", "noise", found.curves[0].points, None, 0, math.nan, "x")
+    odd = AuditCurve("bad\x1b[2J|", "noise", found.curves[0].points, None, 0, math.nan, "x")
     shown = ds.Audit(found.result, (odd,), found.about)
     assert "\x1b" not in shown.text()
     assert "| bad\\x1b\\[2J\\| | noise |" in shown._repr_markdown_()

@@ -8,8 +8,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from dialoscope.analysis.agreement.clustering import Tree, distances, stabilities, support
-from dialoscope.analysis.agreement.coefficient_matrix import partial
-from dialoscope.analysis.agreement.text_tree import drawing
+from dialoscope.analysis.agreement.coefficient_matrix import partial_correlations
+from dialoscope.analysis.agreement.text_tree import draw_tree
 
 # Distances of the 5S ribosomal RNA of five bacteria (Erdmann & Wolters, 1986), and what average linkage makes
 # of them: the worked example of the article "UPGMA" in Wikipedia.
@@ -84,7 +84,7 @@ def test_the_order_of_columns_does_not_show():
 
 def test_one_column_is_a_tree():
     tree = Tree.of(np.zeros((1, 1)))
-    assert (tree.order.tolist(), tree.clusters(0.5), drawing(tree, 0.5)) == (
+    assert (tree.order.tolist(), tree.clusters(0.5), draw_tree(tree, 0.5)) == (
         [0],
         (frozenset([0]),),
         [" " * 60 + "┊"],
@@ -115,7 +115,7 @@ def test_partial_correlations_are_those_of_residuals(seed):
     values = rng.normal(size=(50, 4)) + rng.normal(size=(50, 1))
     line = np.column_stack([np.ones(50), values[:, 3]])
     rest = values[:, :3] - line @ np.linalg.lstsq(line, values[:, :3], rcond=None)[0]
-    found = partial(np.corrcoef(values.T), [3])
+    found = partial_correlations(np.corrcoef(values.T), [3])
     assert found[:3, :3] == pytest.approx(np.corrcoef(rest.T))
     assert np.isnan(found[3]).all()
 
@@ -126,18 +126,22 @@ def test_several_columns_are_held_constant_at_once():
     plane = np.column_stack([np.ones(60), values[:, 3:]])
     rest = values[:, :3] - plane @ np.linalg.lstsq(plane, values[:, :3], rcond=None)[0]
     r = np.corrcoef(values.T)
-    assert partial(r, [3, 4, 5])[:3, :3] == pytest.approx(np.corrcoef(rest.T))
+    assert partial_correlations(r, [3, 4, 5])[:3, :3] == pytest.approx(np.corrcoef(rest.T))
     flat = np.full((7, 7), np.nan)
     flat[:6, :6] = r
-    assert partial(flat, [3, 4, 5, 6])[:3, :3] == pytest.approx(np.corrcoef(rest.T)), "what does not vary"
+    assert partial_correlations(flat, [3, 4, 5, 6])[:3, :3] == pytest.approx(np.corrcoef(rest.T)), (
+        "what does not vary"
+    )
     twice = np.corrcoef([*values.T, values[:, 3] * 2])
-    assert partial(twice, [3, 4, 5, 6])[:3, :3] == pytest.approx(np.corrcoef(rest.T)), "nor what is known"
+    assert partial_correlations(twice, [3, 4, 5, 6])[:3, :3] == pytest.approx(np.corrcoef(rest.T)), (
+        "nor what is known"
+    )
 
 
 def test_a_column_that_is_what_is_held_constant_has_nothing_left():
     values = np.random.default_rng(3).normal(size=(3, 30))
     r = np.corrcoef([*values, -2 * values[0] + 1])
-    found = partial(np.array([r, r]), [0])
+    found = partial_correlations(np.array([r, r]), [0])
     assert np.isnan(found[:, [0, 3]]).all()
     assert np.isfinite(found[:, 1, 2]).all()
 
@@ -145,7 +149,7 @@ def test_a_column_that_is_what_is_held_constant_has_nothing_left():
 def test_a_drawing_has_a_line_for_each_leaf_and_merges_at_their_distances():
     tree = Tree.of(BACTERIA / 33)
     assert tree.order.tolist() == [4, 1, 0, 2, 3]
-    assert drawing(tree, 0.6, width=33) == [  # merges at 17, 22, 28 and 33 of 33
+    assert draw_tree(tree, 0.6, width=33) == [  # merges at 17, 22, 28 and 33 of 33
         "╶─────────────────────┬──────────┐",
         "╶────────────────┬────┘          │",
         "╶────────────────┘  ┊            │",

@@ -60,7 +60,7 @@ def test_too_few_pairs_say_so(name):
     assert found.why == "2 pairs of values, and 3 are needed"
     assert measure(name, one[:1], one[:1]).why == "1 pair of values, and 3 are needed"
     assert measure(name, one[:0], one[:0]).why == "no pairs of values, and 3 are needed"
-    assert measure(name, one, one, fewest=2).value == pytest.approx(1)
+    assert measure(name, one, one, min_points=2).value == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ["pearson", "spearman", "kendall"])

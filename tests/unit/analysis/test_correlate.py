@@ -237,7 +237,9 @@ def test_over_systems_the_interval_is_that_of_other_systems():
     )
     for name in ("cosine", "accuracy"):
         assert math.isnan(found.cell("words", "wit", name, "system").low)
-    assert any("says what other systems of this kind would give" in note for note in found.notes())
+    assert any(
+        "says what other systems of this kind would give" in note for note in found.notes(details=True)
+    )
 
 
 @pytest.mark.parametrize("group", ["overall", "system", "item"])
@@ -259,7 +261,7 @@ def test_p_and_interval_agree(run, group):
 def test_p_of_a_cosine_is_that_of_pearson(run, found):
     for metric in ("close", "nothing", "gaps"):
         assert found.cell(metric, "wit", "cosine").p == found.cell(metric, "wit", "pearson").p
-    assert any(note.startswith("p of a cosine: that of Pearson's") for note in found.notes())
+    assert any(note.startswith("p of a cosine: that of Pearson's") for note in found.notes(details=True))
 
 
 def test_a_context_that_outweighs_the_others_does_not_decide(run):
@@ -314,7 +316,7 @@ def test_what_is_undefined_says_why(run):
     )
     shown = [note for note in found.notes() if "2 systems have a value" in note]
     assert shown[0].startswith("sense, over systems, is undefined for words, repetition-1, distinct-2,")
-    two = ds.correlate(run, rated(few), fewest=2, **QUICK)
+    two = ds.correlate(run, rated(few), min_points=2, **QUICK)
     assert abs(two.cell("words", "sense").value) == pytest.approx(1)
     few[1] = np.nan
     lonely = ds.correlate(run, rated(few), **QUICK)
@@ -514,8 +516,8 @@ def test_williams_is_for_pearson_and_spearman_alone(found):
         ({"coefficients": []}, r"Not one coefficient is named\. Choose from: pearson,"),
         ({"system_value": "median"}, r"system_value is 'median'; it must be one of: own, mean\."),
         ({"confidence": 95}, r"confidence must lie between 0 and 1, such as 0\.95"),
-        ({"permutations": 0}, r"permutations must be at least 1, and fewest at least 2\."),
-        ({"fewest": 1}, r"permutations must be at least 1, and fewest at least 2\."),
+        ({"permutations": 0}, r"permutations must be at least 1, and min_points at least 2\."),
+        ({"min_points": 1}, r"permutations must be at least 1, and min_points at least 2\."),
         (
             {"scores": Scores(("words",), np.zeros((REPLIES, 1)))},
             r"The scores name words, which the run has as well; rename them\.",

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 import dialoscope as ds
-from dialoscope.analysis.comparison.gate import Gate, judged, signed
+from dialoscope.analysis.comparison.gate import Gate, evaluate_gate, signed
 from dialoscope.runs.differences import Difference, LeftOut
 from dialoscope.runs.resampling import Draws, studentised_bounds
 
@@ -28,7 +28,7 @@ def found(first, second, bound=0.09):
 
 
 def verdict(text, difference, *, strict=False, confidence=0.95):
-    one = judged(Gate.of(text), ("old", "new"), difference, confidence, DRAWS, strict=strict)
+    one = evaluate_gate(Gate.of(text), ("old", "new"), difference, confidence, DRAWS, strict=strict)
     return one.verdict, one.ok
 
 
@@ -105,7 +105,7 @@ def test_that_the_old_value_is_uncertain_is_part_of_a_relative_gate():
     ],
 )
 def test_what_is_undefined_never_passes(gate, difference, why, strict):
-    one = judged(Gate.of(gate), ("old", "new"), difference, 0.95, DRAWS, strict=strict)
+    one = evaluate_gate(Gate.of(gate), ("old", "new"), difference, 0.95, DRAWS, strict=strict)
     assert (one.verdict, one.ok, one.why) == ("undefined", False, why)
 
 
@@ -113,7 +113,7 @@ def test_what_is_undefined_never_passes(gate, difference, why, strict):
 def test_few_contexts_decide_nothing_however_clear_they_are(second):
     def on(contexts):
         same = difference(10.0, second, np.full(contexts, 10.0), np.full(contexts, second))
-        return judged(Gate.of("m>=-0.5"), ("old", "new"), same, 0.95, DRAWS, strict=True)
+        return evaluate_gate(Gate.of("m>=-0.5"), ("old", "new"), same, 0.95, DRAWS, strict=True)
 
     assert (on(19).verdict, on(19).ok) == ("undecided", False)
     assert on(19).why == "19 contexts are too few; a gate needs 20"
@@ -128,7 +128,9 @@ def test_what_is_the_same_everywhere_is_no_worse():
 
 def test_reasons_name_the_end_that_decided():
     def why(gate, second):
-        return judged(Gate.of(gate), ("old", "new"), found(10.0, second), 0.95, DRAWS, strict=False).why
+        return evaluate_gate(
+            Gate.of(gate), ("old", "new"), found(10.0, second), 0.95, DRAWS, strict=False
+        ).why
 
     def said(gate, second):
         text = why(gate, second)

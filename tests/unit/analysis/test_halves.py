@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialoscope.analysis import coefficients, halves
-from dialoscope.analysis.halves import Clusters, in_halves, narrowed, no_interval
+from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves, no_interval
 from dialoscope.runs.resampling import Draws
 
 DRAWS = Draws(20, seed=1)
@@ -123,12 +123,12 @@ def test_clustered_replies_have_wider_intervals():
 def test_few_contexts_vary_less_as_a_whole_than_their_halves_say(name):
     centre = 0.5 if name == "accuracy" else 0.0
     whole, values = np.array([[centre + 0.1]]), np.array([[[centre]], [[centre + 0.1]], [[centre + 0.3]]])
-    found = narrowed(name, values, whole, clusters=12)
+    found = narrow_halves(name, values, whole, clusters=12)
     scale = 2 if centre else 1
     near, far = (np.arctanh(scale * (side - centre)) for side in (whole, values))
     again = np.arctanh(scale * (found - centre))
     assert again - near == pytest.approx((far - near) * np.sqrt(8 / 12))
-    assert narrowed(name, values, whole, clusters=10**9) == pytest.approx(values, abs=1e-8)
+    assert narrow_halves(name, values, whole, clusters=10**9) == pytest.approx(values, abs=1e-8)
 
 
 def test_why_there_is_no_interval_is_told():

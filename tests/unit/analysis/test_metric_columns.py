@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.analysis.metric_columns import columns, of_systems_alone
+from dialoscope.analysis.metric_columns import columns, system_level_metrics
 from dialoscope.core.errors import DialoscopeError
 
 
@@ -23,8 +23,8 @@ def test_every_metric_of_replies_is_a_column(result):
 
 def test_metrics_of_systems_alone_are_named(result):
     names = {column.name for column in columns(result)}
-    assert not names & set(of_systems_alone(result))
-    assert len(names) + len(of_systems_alone(result)) == len(result.metrics)
+    assert not names & set(system_level_metrics(result))
+    assert len(names) + len(system_level_metrics(result)) == len(result.metrics)
 
 
 def test_scores_of_others_come_last(result):

@@ -1,10 +1,10 @@
 import pytest
 
-from dialoscope.analysis.comparison.ordering import ordering
+from dialoscope.analysis.comparison.ordering import order_systems
 
 
 def letters(values, apart, higher_is_better=True):
-    found = ordering("m", values, apart, higher_is_better)
+    found = order_systems("m", values, apart, higher_is_better)
     return [(place.system, place.letters) for place in found.places]
 
 

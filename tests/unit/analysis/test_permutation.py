@@ -8,7 +8,7 @@ import pytest
 
 from dialoscope.analysis.coefficients import NAMES, measure
 from dialoscope.analysis.correlation import group_sums as forms
-from dialoscope.analysis.correlation.group_sums import Groups, form_to_shuffle, grouped
+from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups, form_to_shuffle
 from dialoscope.analysis.correlation.permutation import p_values, reordered
 
 
@@ -33,30 +33,34 @@ def orders_within(group, times, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("fewest", [3, 8])
-def test_a_coefficient_in_each_group_is_that_of_its_rows(name, fewest, columns, monkeypatch):
+@pytest.mark.parametrize("min_points", [3, 8])
+def test_a_coefficient_in_each_group_is_that_of_its_rows(name, min_points, columns, monkeypatch):
     x, y, group = columns
     expected = [
         [
-            [measure(name, x[group == k, i], y[group == k, j], fewest).value for j in range(2)]
+            [measure(name, x[group == k, i], y[group == k, j], min_points).value for j in range(2)]
             for i in range(3)
         ]
         for k in range(10)
     ]
-    groups = Groups(group, 10, fewest)
-    assert grouped(name, x, y, groups) == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
+    groups = RowGroups(group, 10, min_points)
+    assert coefficients_in_groups(name, x, y, groups) == pytest.approx(
+        np.array(expected), nan_ok=True, abs=1e-12
+    )
     monkeypatch.setattr(forms, "MOST_PAIRS", 0)
-    assert grouped(name, x, y, groups) == pytest.approx(np.array(expected), nan_ok=True, abs=1e-12)
+    assert coefficients_in_groups(name, x, y, groups) == pytest.approx(
+        np.array(expected), nan_ok=True, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_form_shuffled_is_the_mean_of_the_groups_of_the_shuffled_rows(name, columns):
     x, y, group = columns
-    groups = Groups(group, 9)
+    groups = RowGroups(group, 9)
     orders = orders_within(group, 5, seed=1)
     found = form_to_shuffle(name, x, y, groups).shuffled(orders)
     for order, one in zip(orders, found, strict=True):
-        assert one == pytest.approx(np.nanmean(grouped(name, x, y[order], groups), axis=0))
+        assert one == pytest.approx(np.nanmean(coefficients_in_groups(name, x, y[order], groups), axis=0))
 
 
 def test_every_other_order_of_a_few_systems_and_some_of_many():
@@ -72,7 +76,7 @@ def test_p_of_four_systems_is_exact(name):
     x, y = np.arange(1.0, 5)[:, None], np.array([[1.0], [2], [4], [3]])
     every = np.array([measure(name, x[:, 0], y[list(order), 0]).value for order in permutations(range(4))])
     far = np.abs(every - every.mean())
-    form = form_to_shuffle(name, x, y, Groups(np.zeros(4, np.int64), 1))
+    form = form_to_shuffle(name, x, y, RowGroups(np.zeros(4, np.int64), 1))
     (p,) = p_values([every[:1, None]], [form], reordered(4, 1000, seed=0))
     assert p[0, 0] == pytest.approx((far >= far[0] - 1e-9).mean())
     if name == "spearman":
@@ -82,7 +86,7 @@ def test_p_of_four_systems_is_exact(name):
 def test_p_has_no_zero_and_no_sign():
     y = np.arange(40.0)[:, None]
     x = np.concatenate([y, -y], axis=1)
-    form = form_to_shuffle("pearson", x, y, Groups(np.zeros(40, np.int64), 1))
+    form = form_to_shuffle("pearson", x, y, RowGroups(np.zeros(40, np.int64), 1))
     (p,) = p_values([np.array([[1.0], [-1.0]])], [form], reordered(40, 99, seed=0))
     assert p.tolist() == [[0.01], [0.01]]
     (p,) = p_values([np.full((2, 1), math.nan)], [form], reordered(40, 99, seed=0))
@@ -94,10 +98,10 @@ def test_the_form_for_many_rows_gives_the_p_of_all_pairs(name, monkeypatch):
     rng = np.random.default_rng(5)
     y = rng.integers(0, 5, (80, 1)).astype(float)
     x = np.round(rng.normal(size=(80, 60)) + y * np.linspace(0, 0.4, 60), 1)
-    groups = Groups(np.arange(80) % 4, 4)
+    groups = RowGroups(np.arange(80) % 4, 4)
 
     def p():
-        observed = np.nanmean(grouped(name, x, y, groups), axis=0)
+        observed = np.nanmean(coefficients_in_groups(name, x, y, groups), axis=0)
         orders = orders_within(groups.of, 999, seed=0)
         return p_values([observed], [form_to_shuffle(name, x, y, groups)], [orders])[0]
 

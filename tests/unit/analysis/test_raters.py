@@ -11,8 +11,8 @@ from scipy.stats import spearmanr
 
 import dialoscope as ds
 from dialoscope.analysis.coefficients import Coefficient
-from dialoscope.analysis.raters.outliers import outliers
-from dialoscope.analysis.raters.reliability import Alone, leave_one_out
+from dialoscope.analysis.raters.outliers import find_outliers
+from dialoscope.analysis.raters.reliability import RaterAgreement, leave_one_out
 from dialoscope.runs.rating_columns import Ratings
 from dialoscope.runs.scaling import normalised
 
@@ -67,12 +67,12 @@ def test_raters_as_good_as_each_other_are_left_alone():
     careless = leave_one_out(
         Ratings.of_aspect(run({"x": np.random.default_rng(0).random((40, 8))}).ratings, "x")
     )
-    assert outliers(careless) == (), "where nobody agrees with anybody, nobody stands out"
+    assert find_outliers(careless) == (), "where nobody agrees with anybody, nobody stands out"
 
 
 def alone(r, n=200, variance=1.0):
     found = Coefficient(r, n)
-    return Alone(str(r), n, 3.0, variance, found, found)
+    return RaterAgreement(str(r), n, 3.0, variance, found, found)
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def alone(r, n=200, variance=1.0):
     ],
 )
 def test_less_than_half_the_median_beyond_chance_is_an_outlier(one, is_odd):
-    assert [odd.rater for odd in outliers([*[alone(0.9)] * 5, one])] == [one.rater] * is_odd
+    assert [odd.rater for odd in find_outliers([*[alone(0.9)] * 5, one])] == [one.rater] * is_odd
 
 
 def test_what_chance_explains_makes_no_outlier():
     """On ten replies a correlation of .25 may well be one of .6; on a hundred it is not."""
     others = [alone(0.6)] * 5
-    assert outliers([*others, alone(0.25, n=10)]) == ()
-    assert len(outliers([*others, alone(0.25, n=100)])) == 1
+    assert find_outliers([*others, alone(0.25, n=10)]) == ()
+    assert len(find_outliers([*others, alone(0.25, n=100)])) == 1
 
 
 def test_too_few_ratings_judge_nobody():
@@ -140,7 +140,7 @@ def test_aspects_are_correlated_on_the_replies_that_have_both():
     assert ab.spearman.value == pytest.approx(spearmanr(*means).statistic)
     assert ab.pearson.low < ab.pearson.value < ab.pearson.high
     assert ac.spearman.value == pytest.approx(-1)
-    assert "200 random halves of the contexts, seed 0." in found.text()
+    assert "200 random halves of the contexts, seed 0." in found.text(notes=True)
     assert ds.raters(run({"a": first})).pairs == ()
 
 
@@ -246,7 +246,7 @@ def test_pairs_of_aspects_without_a_number_or_an_interval_say_why():
     alone = ds.raters(many, records)
     assert math.isnan(alone.pairs[0].spearman.low)
     assert not math.isnan(alone.pairs[0].spearman.value)
-    assert "sense with wit: a single context has no interval; 6 are needed." in alone.notes()
+    assert "sense with wit: no interval, for it has 1 context, and 6 are needed." in alone.notes()
 
 
 def test_what_is_undefined_of_all_raters_says_why():

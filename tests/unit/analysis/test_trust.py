@@ -14,7 +14,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.trust.evidence import Family
 from dialoscope.analysis.trust.known import SHIPPED, read, shipped
 from dialoscope.analysis.trust.pooling import pooled_coefficients
-from dialoscope.analysis.trust.trust import FITTED, Judged, Scored, measured, trust
+from dialoscope.analysis.trust.trust import FITTED, Judged, ScoredColumn, estimate_trust, trust
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.runs.rating_columns import RatingsBuilder
@@ -50,7 +50,7 @@ def made(values, ratings, items=None, **more):
     items = np.arange(len(values)) if items is None else items
     return Judged(
         more.get("name", "c"),
-        (Scored("m", "m|v:1", more.get("better", True), np.array(values, float), more.get("how", "")),),
+        (ScoredColumn("m", "m|v:1", more.get("better", True), np.array(values, float), more.get("how", "")),),
         {more.get("aspect", "overall"): np.array(ratings, float)},
         items,
         more.get("data", "sha256:0"),
@@ -133,7 +133,7 @@ def test_why_nothing_is_known_is_told(metric, told):
 
 def test_signs_are_kept_and_the_direction_is_told():
     values = np.arange(30.0)
-    found = measured([made(values, -values + np.tile([0, 3], 15), better=False)], draws=100)
+    found = estimate_trust([made(values, -values + np.tile([0, 3], 15), better=False)], draws=100)
     assert found.mean(found.families[0]).value < -0.9
     assert re.fullmatch(r"m +less +−\.\d\d \[−.*\] +– +1 +−\.\d\d", found.printed().splitlines()[2])
 
@@ -143,12 +143,12 @@ def test_the_most_trustworthy_come_first_whatever_their_direction():
     one = made(good, good)
     near = good + np.tile([0, 2, 1], 10)
     columns = (
-        Scored("wrong", "w|v:1", True, -near),
-        Scored("none", "n|v:1", True, np.full(30, NAN)),
-        Scored("noise", "r|v:1", True, good + rng.normal(0, 20, 30)),
-        Scored("less", "l|v:1", False, -near),
+        ScoredColumn("wrong", "w|v:1", True, -near),
+        ScoredColumn("none", "n|v:1", True, np.full(30, NAN)),
+        ScoredColumn("noise", "r|v:1", True, good + rng.normal(0, 20, 30)),
+        ScoredColumn("less", "l|v:1", False, -near),
     )
-    found = measured([dataclasses.replace(one, columns=columns)], draws=100)
+    found = estimate_trust([dataclasses.replace(one, columns=columns)], draws=100)
     assert [family.metric for family in found.ranked()] == ["less", "noise", "wrong", "none"]
 
 
@@ -160,7 +160,7 @@ def test_undefined_is_told_and_counts_nowhere():
     rare = made([0] * 8 + [1], np.arange(9.0), name="e", data="sha256:4")
     both = made(np.ones(9), np.ones(9), name="f", data="sha256:5")
     alone = made(np.arange(9.0) % 5, np.arange(9.0), np.zeros(9, int), name="g", data="sha256:6")
-    found = measured([nothing, same, few, liked, rare, both, alone], draws=100)
+    found = estimate_trust([nothing, same, few, liked, rare, both, alone], draws=100)
     assert [one.why for one in found.families[0].figures] == [
         "no rated reply has a value",
         "all values are the same everywhere",
@@ -168,11 +168,11 @@ def test_undefined_is_told_and_counts_nowhere():
         "all ratings are the same everywhere",
         "so many values are the same that it has no interval",
         "all values and all ratings are the same everywhere",
-        "a single context has no interval; 6 are needed",
+        "no interval, for it has 1 context, and 6 are needed",
     ]
     assert found.mean(found.families[0]).studies == 0
     assert found.printed().splitlines()[2].split() == ["m", "more", "–", "–", "0", *"–––––––"]
-    assert "No ρ of m on 3: 2 pairs of values, and 3 are needed." in found.printed().splitlines()
+    assert "No ρ of m on 3: 2 pairs of values, and 3 are needed." in found.notes(details=True)
     told = json.loads(found.printed("json"))["metrics"][0]["figures"]
     assert [one["spearman"] for one in told] == [
         *[None] * 4,
@@ -185,17 +185,23 @@ def test_undefined_is_told_and_counts_nowhere():
 
 
 def test_what_many_metrics_lack_is_told_in_few_words():
-    columns = tuple(Scored(f"m{place}", f"m{place}|v:1", True, np.full(9, NAN)) for place in range(9))
-    found = measured([dataclasses.replace(made(np.ones(9), np.arange(9.0)), columns=columns)], draws=100)
-    assert "No ρ of m0, m1, m2, m3, m4, m5 and 3 more on 1: no rated reply has a value." in found.printed()
+    columns = tuple(ScoredColumn(f"m{place}", f"m{place}|v:1", True, np.full(9, NAN)) for place in range(9))
+    found = estimate_trust(
+        [dataclasses.replace(made(np.ones(9), np.arange(9.0)), columns=columns)], draws=100
+    )
+    assert "No ρ of m0, m1, m2, m3, m4, m5 and 3 more on 1: no rated reply has a value." in found.text(
+        notes=True
+    )
 
 
 def test_replies_to_one_context_are_drawn_together():
     rng = np.random.default_rng(0)
     values = rng.normal(size=30)
     ratings = values + rng.normal(size=30)
-    alone = measured([made(values, ratings)], draws=400)
-    thrice = measured([made(np.tile(values, 3), np.tile(ratings, 3), np.tile(np.arange(30), 3))], draws=400)
+    alone = estimate_trust([made(values, ratings)], draws=400)
+    thrice = estimate_trust(
+        [made(np.tile(values, 3), np.tile(ratings, 3), np.tile(np.arange(30), 3))], draws=400
+    )
     one, other = (found.families[0].figures[0] for found in (alone, thrice))
     assert other.spearman == pytest.approx(one.spearman, abs=0.01)
     assert other.error == pytest.approx(one.error, rel=0.15)  # copies are no evidence

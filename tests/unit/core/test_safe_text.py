@@ -12,8 +12,9 @@ from markdown_it import MarkdownIt
 
 import dialoscope as ds
 from dialoscope.core.errors import DataError, DialoscopeError, MissingExtra
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid, Quantity
 from dialoscope.core.safe_text import listed_in_markdown, plain_in_csv, plain_in_markdown, printable
-from dialoscope.runs.table import Bold, marked_down
 
 INVISIBLE = [chr(code) for code in (*range(32), *range(127, 160), 0x200B, 0x2028, 0x2029, 0xFEFF)] + [
     chr(code) for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -206,14 +207,19 @@ def leaf(token) -> str:
     return token.content.replace("\u200b", "")
 
 
+def bold(text: str) -> Quantity:
+    """A cell that is the best of its metric."""
+    return Quantity(0, form=lambda _: text, best=True)
+
+
 TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_name_stays_text_in_a_cell_a_list_and_a_paragraph(name):
     shown = printable(name)
-    grid = [["", name, "b"], [name, "1", Bold(name)], ["c", name, name]]
-    assert rendered(marked_down(grid)) == (
+    grid = Grid(["", name, "b"], [[name, "1", bold(name)], ["c", name, name]])
+    assert rendered(markdown_table(grid)) == (
         TABLE | {"strong"},
         ["", shown, "b", shown, "1", shown, "c", shown, shown],
     )
@@ -232,7 +238,7 @@ def test_github_links_nothing_in_a_name(name):
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_linkify_links_nothing_in_a_name(name):
-    source = "\n".join([marked_down([[name], [Bold(name)]]), "", *listed_in_markdown([name])])
+    source = "\n".join([markdown_table(Grid([name], [[bold(name)]])), "", *listed_in_markdown([name])])
     assert rendered(source, links=True)[0] == TABLE | {"strong", "ul", "li", "p"}
 
 

@@ -22,12 +22,12 @@ TREE = linkage([0.1, 1.2, 0.9], "average")
 
 def panel(metric="bleu", aspect="overall", n=30, told=""):
     ratings = np.repeat([1.0, 2.0, 3.0], n // 3)
-    return figures.Panel(metric, aspect, 2 * ratings + 1, ratings, told)
+    return figures.ScatterPanel(metric, aspect, 2 * ratings + 1, ratings, told)
 
 
 def each_kind(names):
     """One figure of each kind, with these three names."""
-    rows = [figures.Row(name, 0.2, 0.1, 0.3, names[0], 0.8) for name in names]
+    rows = [figures.ForestRow(name, 0.2, 0.1, 0.3, names[0], 0.8) for name in names]
     return {
         "scatter": figures.scatter([panel(name, name, told=name) for name in names]),
         "heatmap": figures.heatmap(MATRIX, names, title=names[0]),
@@ -71,7 +71,9 @@ def test_no_name_breaks_a_figure(tmp_path, kind, first):
 def test_characters_without_a_picture_are_no_warning(tmp_path, ending):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        figures.save(figures.intervals([figures.Row("\U0001f600 机", 1, 0, 2)]), tmp_path / f"out.{ending}")
+        figures.save(
+            figures.intervals([figures.ForestRow("\U0001f600 机", 1, 0, 2)]), tmp_path / f"out.{ending}"
+        )
 
 
 def test_a_panel_has_its_names_its_coefficient_and_the_line_through_the_true_places():
@@ -146,9 +148,9 @@ def test_a_clustermap_has_the_rows_in_the_order_of_the_tree():
 
 def test_intervals_stand_below_each_other_with_headings_and_ceilings():
     rows = [
-        figures.Row("bleu", 0.2, 0.1, 0.3, "reply", 0.8),
-        figures.Row("pmi", 0.4, NAN, NAN, "reply"),
-        figures.Row("bleu", NAN, NAN, NAN, "system"),
+        figures.ForestRow("bleu", 0.2, 0.1, 0.3, "reply", 0.8),
+        figures.ForestRow("pmi", 0.4, NAN, NAN, "reply"),
+        figures.ForestRow("bleu", NAN, NAN, NAN, "system"),
     ]
     axes = figures.intervals(rows, "ρ").axes[0]
     assert [text.get_text() for text in axes.texts] == ["reply", "system", " undefined"]
@@ -159,16 +161,18 @@ def test_intervals_stand_below_each_other_with_headings_and_ceilings():
 
 
 def test_without_groups_and_ceilings_nothing_is_said_of_them():
-    axes = figures.intervals([figures.Row("bleu", 0.2, 0.1, 0.3)], "ρ").axes[0]
+    axes = figures.intervals([figures.ForestRow("bleu", 0.2, 0.1, 0.3)], "ρ").axes[0]
     assert axes.get_xlabel() == "ρ"
     assert not axes.texts
     assert axes.get_yticks().tolist() == [0]
 
 
 def test_figures_grow_with_what_they_show(tmp_path):
-    heights = [figures.intervals([figures.Row("a", 0, 0, 0)] * n).get_size_inches()[1] for n in (1, 100)]
+    heights = [
+        figures.intervals([figures.ForestRow("a", 0, 0, 0)] * n).get_size_inches()[1] for n in (1, 100)
+    ]
     assert heights[1] > 10 * heights[0]
-    tall = figures.intervals([figures.Row("a", 0, 0, 0)])
+    tall = figures.intervals([figures.ForestRow("a", 0, 0, 0)])
     tall.set_size_inches(0.1, 400)  # more than a picture can hold at the usual resolution
     tall.set_layout_engine("none")
     assert figures.save(tall, tmp_path / "tall.png").exists()

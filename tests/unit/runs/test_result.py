@@ -10,9 +10,10 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core import files
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid, number
 from dialoscope.core.safe_text import listed_in_markdown, printable
 from dialoscope.runs import resampling, store
-from dialoscope.runs.table import marked_down, number
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_undefined_is_null_on_disk_and_nan_in_memory(tmp_path):
     assert ds.Result.load(run) == found
     cell = found.table().cell("s", "repetition-2")
     assert (cell.replies, cell.undefined, cell.value) == (2, 1, 0.0)
-    assert "repetition-2 is undefined for 1 of 2 replies of s." in found.table().notes()
+    assert "distinct-2, repetition-2 are undefined for 1 of 2 replies of s." in found.table().notes()
     assert found.to_polars()["repetition-2"].to_list() == [None, 0.0]
 
 
@@ -393,7 +394,7 @@ def test_printable_text_stays_and_the_rest_is_escaped():
 )
 def test_a_pipe_in_a_name_never_ends_a_cell(name, cell):
     """The backslash that was there is escaped itself, or it would escape ours."""
-    assert marked_down([["x", "y"], [name, "1"]]).splitlines()[2] == f"| {cell} | 1 |"
+    assert markdown_table(Grid(["x", "y"], [[name, "1"]])).splitlines()[2] == f"| {cell} | 1 |"
 
 
 def test_markdown_makes_neither_tags_nor_links_of_what_systems_are_called():
