@@ -1,4 +1,4 @@
-"""ADEM: how people would rate a reply, learned from ratings (Lowe et al., 2017)."""
+"""ADEM: predicted ratings of replies (Lowe et al., 2017)."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from dialoscope.models.protocols import Regressor
 from dialoscope.text.batch import Batch
 
 FAR = 0.05
-"""Of replies of the kind that a checkpoint knows, 1 in 100 are strange to it; five times as many are odd."""
+"""The share of strange replies above which there is a warning; 1 in 100 training replies is strange."""
 
 _RATING, _STRANGENESS = range(2)
 
@@ -47,11 +47,11 @@ class Adem(GradeMetric[Sums]):
         return Sums(self.checkpoint.rate(list(batch)).reshape(-1, 2))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies were judged by only the newest part of their context, or without an end."""
+        """Replies whose context or end was cut for the model."""
         return note_cutting(batch, self.checkpoint, enumerate(batch))
 
     def score_each(self, tally: Sums) -> Floats:
-        """What is foretold, cut at the ends of the scale."""
+        """The predicted rating, clipped to the scale."""
         return np.asarray(np.clip(tally.rows[:, _RATING].astype(float), *self.bounds))
 
     def notes(self, tally: Sums) -> Notes:

@@ -1,4 +1,4 @@
-"""The composite: one number from several metrics that need no references, weighted as people do."""
+"""The composite: one number from several metrics that need no references, weighted by people's ratings."""
 
 import math
 from collections.abc import Hashable, Mapping
@@ -59,7 +59,7 @@ class Composite(GradeMetric[Sums]):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What a part needs that counts."""
+        """The needs of all parts with a weight."""
         return frozenset().union(*(self.parts[place].needs for place in self._used))
 
     @property
@@ -89,8 +89,8 @@ class Composite(GradeMetric[Sums]):
     @property
     def tolerance(self) -> float:
         """What each part may be off by, on its scale."""
-        found = self._weighed
-        steps = zip(found.weights[self.aspect], found.scales, self.parts, strict=True)
+        combination = self._weighed
+        steps = zip(combination.weights[self.aspect], combination.scales, self.parts, strict=True)
         return max(1e-9, math.fsum(weight * scale.steepest * part.tolerance for weight, scale, part in steps))
 
     @property
@@ -118,16 +118,16 @@ class Composite(GradeMetric[Sums]):
         return Sums(np.where(silent[:, None], math.nan, values))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """What there is to note of its parts."""
+        """The warnings of its parts."""
         return [note for part in self.parts for note in part.warnings(batch)]
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined for a reply of which every part that needs a context is, or every part at all."""
         values = _values(tally, len(self.parts))
         scores = self._weighed.scores(values, self.aspect)
-        bound = [place for place in self._used if "context" in self.parts[place].needs]
-        lacking = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
-        return np.where(lacking, math.nan, scores)
+        bound = [index for index in self._used if "context" in self.parts[index].needs]
+        is_missing = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
+        return np.where(is_missing, math.nan, scores)
 
     def _parts_of_replies(self, tally: Sums) -> Mapping[str, Floats]:
         """What each part adds to the neutral value, .5; NaN where the part is undefined."""
@@ -156,13 +156,13 @@ class Composite(GradeMetric[Sums]):
     @property
     def _weighed(self) -> Combination:
         """The combination, if it has weights for the aspect."""
-        found = self.combination
-        if self.aspect not in found.weights:
+        combination = self.combination
+        if self.aspect not in combination.weights:
             raise MetricError(
-                f"composite: {printable(self.model)} has no weights for {self.aspect}, of which it had no "
-                f"ratings to learn from; it has: {', '.join(found.weights)}."
+                f"composite: {printable(self.model)} has no weights for {self.aspect}, for which there "
+                f"were no ratings to fit them to; it has: {', '.join(combination.weights)}."
             )
-        return found
+        return combination
 
     def _check_models(self) -> None:
         known = self.combination.models
@@ -179,7 +179,7 @@ def _values(tally: Sums, parts: int) -> Floats:
 
 
 def _folder(model: str) -> Path:
-    """Where a checkpoint lies: a folder, or an asset."""
+    """The folder of a checkpoint, which may be an asset."""
     if Path(model).is_dir():
         return Path(model)
     if model not in assets.ASSETS:
@@ -202,18 +202,18 @@ def _loaded(folder: Path, changed: int) -> Combination:
 
 
 @lru_cache(maxsize=8)
-def _parts_of(told: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
-    """The metrics, each of which must make its numbers as it did when the scales were fitted."""
-    found = tuple(metric(name) for name, _ in told)
-    for one, (_, signed) in zip(found, told, strict=True):
-        if signed and one.signature != signed:
+def _parts_of(parts: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
+    """The metrics, whose signatures must be those to which the scales were fitted."""
+    metrics = tuple(metric(name) for name, _ in parts)
+    for part, (_, signature_then) in zip(metrics, parts, strict=True):
+        if signature_then and part.signature != signature_then:
             raise MetricError(
-                f"composite: its parts were fitted as {signed}, but this Dialoscope makes {one.signature}. "
-                "Fit it again: dialoscope train composite."
+                f"composite: its parts were fitted as {signature_then}, but this Dialoscope makes "
+                f"{part.signature}. Fit it again: dialoscope train composite."
             )
-        if one.to_fit:
-            raise MetricError(f"composite: {one} has a scale of its own that is fitted to each run.")
-    return found
+        if part.to_fit:
+            raise MetricError(f"composite: {part} has a scale of its own that is fitted to each run.")
+    return metrics
 
 
 def _parts(found: Combination) -> tuple[Metric[Any], ...]:

@@ -25,11 +25,11 @@ class Prd(DistributionMetric):
     higher_is_better = True
 
     clusters: int = 20
-    """Into so many clusters the points of both are put."""
+    """The number of clusters of the points of both sides."""
     angles: int = 1001
-    """How finely the weight between precision and recall is varied."""
+    """The number of weights between precision and recall."""
     runs: int = 10
-    """Clusterings, over which precision and recall are averaged."""
+    """The number of clusterings, over which precision and recall are averaged."""
     seed: int = 0
     sample: int = 5000
     """Points of each side that are clustered: all, or this many, drawn by a hash of their texts."""
@@ -46,7 +46,7 @@ class Prd(DistributionMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of an F1."""
+        """The bounds of an F1."""
         return Bounds(0, 1)
 
     @property

@@ -106,7 +106,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         return Sums(np.column_stack([self.judged(batch), self.similarities(batch)]))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """What there is to note of both parts."""
+        """The warnings of both parts."""
         return [*PooledBesideReferences.warnings(self, batch), *JudgedInContext.warnings(self, batch)]
 
     def score_each(self, tally: Sums) -> Floats:
@@ -116,16 +116,16 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
     @property
     def to_fit(self) -> bool:
-        """Whether nobody has said yet where a scale begins and ends."""
+        """Whether the ends of the scales are not set."""
         return not self._span(PARTS[0]).is_set
 
     @property
     def unfitted(self) -> Self:
-        """Without any scale."""
+        """The metric without scales."""
         return replace(self, **_ends({part: ScaleEnds(0, 0) for part in PARTS}))
 
     def fit_scale(self, tally: Sums) -> Fit:
-        """With the lowest and highest value among these replies; as it was, and so undefined, without any."""
+        """The metric with the lowest and highest value of these replies; unchanged if there is none."""
         if not self.to_fit:
             return Fit(self)
         parts = self._parts(tally)
@@ -138,9 +138,9 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
             return Fit(
                 self,
                 f"{self} is undefined: all replies have the same {' and the same '.join(flat)} score, "
-                "and no scale tells them apart.",
+                "and no scale distinguishes them.",
             )
-        return Fit(replace(self, **_ends(found)), self._few(int(both.sum())))
+        return Fit(replace(self, **_ends(found)), self._warn_of_few(int(both.sum())))
 
     def notes(self, tally: Sums) -> Notes:
         """The values of both parts that became 0 and 1, once they are fitted."""
@@ -153,12 +153,13 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         rows = tally.rows.astype(float)
         return dict(zip(PARTS, (rows[:, 0], rows[:, 1 + POOLINGS.index(self.pooling)]), strict=True))
 
-    def _few(self, count: int) -> str:
+    def _warn_of_few(self, count: int) -> str:
         if count >= FEW:
             return ""
         return (
             f"The scale of {self} was fitted to {count} replies, so that the lowest and highest of them "
-            "decide it; fit it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
+            "determine it; fit it to more, or take that of a larger run with --scales-from RUN "
+            "(scales_from=)."
         )
 
 

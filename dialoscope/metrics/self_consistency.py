@@ -68,7 +68,7 @@ class SelfConsistency(GradeMetric[Sums]):
         return Sums(np.array(rows, float).reshape(-1, 4))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Where speakers were assumed to alternate, and which texts were cut."""
+        """A warning where speakers are assumed to alternate, and where texts were cut."""
         turns = [earlier_turns(example) for example in batch]
         owners = (row for row, own in enumerate(turns) for _ in own)
         assumed = sum(bool(own) and not example.speakers for own, example in zip(turns, batch, strict=True))

@@ -1,4 +1,4 @@
-"""Finding the replies of a run that records beside it are of."""
+"""Joining records from other files, such as ratings, to the replies of a run."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -17,30 +17,33 @@ _SHOWN = 3
 
 
 class Record(Protocol):
-    """Anything that says which reply it is of."""
+    """A record that names its reply."""
 
     @property
     def id(self) -> str:
-        """The reply's."""
+        """The id of the reply."""
         ...
 
     @property
     def system(self) -> str:
-        """Empty where the id alone must tell."""
+        """The system of the reply; empty if the id alone identifies it."""
         ...
 
 
 class Matches(NamedTuple):
-    """Where records belong."""
+    """The replies that records belong to."""
 
     reply: Ints
-    """The place of each record's reply in the run, -1 where it has none there."""
+    """The row of each record's reply in the run, -1 if the run has none."""
     notes: tuple[str, ...]
-    """What is left over, in words."""
+    """A sentence on records without a reply."""
 
 
 def find(replies: "ReplyIndex", records: Sequence[Record], what: str) -> Matches:
-    """The replies that these records, called so, are of; an error where none of them is of any."""
+    """The replies of these records; an error if none of them has one.
+
+    `what` is the kind of record in messages, such as "rating".
+    """
     for record in records:
         if not hasattr(record, "id") or not hasattr(record, "system"):
             raise DataError(
@@ -49,53 +52,51 @@ def find(replies: "ReplyIndex", records: Sequence[Record], what: str) -> Matches
             )
     if not records:
         raise DataError(f"There is not one {what} to join to the replies.")
-    system = {name: place for place, name in enumerate(replies.systems)}
-    numbers = replies.system.tolist()
-    places = {key: row for row, key in enumerate(zip(replies.ids, numbers, strict=True))}
-    alone: dict[str, list[int]] = {}
-    for row, name in enumerate(replies.ids):
-        alone.setdefault(name, []).append(row)
-    found = np.full(len(records), -1, np.int64)
-    for place, record in enumerate(records):
+    rows = _find_rows(replies, records, what)
+    unmatched = [record for record, row in zip(records, rows, strict=True) if row < 0]
+    if len(unmatched) == len(records):
+        raise DataError(
+            f"None of the {len(records)} {what}s is of a reply in the run. They are of "
+            f"{_list_replies(records)}; the run has replies such as '{printable(replies.ids[0])}' by system "
+            f"'{printable(replies.systems[replies.system[0]])}'. Give both the same ids and systems."
+        )
+    note = (
+        f"{len(unmatched)} of {len(records)} {what}s are of no reply in the run and were left out: "
+        f"{_list_replies(unmatched)}."
+    )
+    return Matches(np.array(rows, np.int64), (note,) if unmatched else ())
+
+
+def _find_rows(replies: "ReplyIndex", records: Sequence[Record], what: str) -> list[int]:
+    """The row of each record's reply, -1 if there is none."""
+    system_number = {name: number for number, name in enumerate(replies.systems)}
+    row_of = {key: row for row, key in enumerate(zip(replies.ids, replies.system.tolist(), strict=True))}
+    rows_of_id: dict[str, list[int]] = {}
+    for row, id in enumerate(replies.ids):  # noqa: A001
+        rows_of_id.setdefault(id, []).append(row)
+    rows = []
+    for record in records:
         if record.system:
-            found[place] = places.get((record.id, system.get(record.system, -1)), -1)
+            rows.append(row_of.get((record.id, system_number.get(record.system, -1)), -1))
         else:
-            rows = alone.get(record.id, [-1])
-            _check_one(rows, record.id, replies, what)
-            found[place] = rows[0]
-    lost = np.flatnonzero(found < 0).tolist()
-    if len(lost) == len(records):
-        raise DataError(_nothing(replies, records, what))
-    return Matches(found, (_left_over(records, lost, what),) if lost else ())
+            candidates = rows_of_id.get(record.id, [-1])
+            _check_unique(candidates, record.id, replies, what)
+            rows.append(candidates[0])
+    return rows
 
 
-def _check_one(rows: Sequence[int], name: str, replies: "ReplyIndex", what: str) -> None:
+def _check_unique(rows: Sequence[int], name: str, replies: "ReplyIndex", what: str) -> None:
     if len(rows) > 1:
-        whose = ", ".join(printable(replies.systems[replies.system[row]]) for row in rows[:_SHOWN])
+        systems = ", ".join(printable(replies.systems[replies.system[row]]) for row in rows[:_SHOWN])
         raise DataError(
             f"A {what} of reply '{printable(name)}' does not say whose: {len(rows)} systems have a reply "
-            f"with this id ({whose}{', …' if len(rows) > _SHOWN else ''}). Add a column `system`."
+            f"with this id ({systems}{', …' if len(rows) > _SHOWN else ''}). Add a column `system`."
         )
 
 
-def _nothing(replies: "ReplyIndex", records: Sequence[Record], what: str) -> str:
-    return (
-        f"None of the {len(records)} {what}s is of a reply in the run. They are of {_whose(records)}; the "
-        f"run has replies such as '{printable(replies.ids[0])}' by system "
-        f"'{printable(replies.systems[replies.system[0]])}'. Give both the same ids and systems."
-    )
-
-
-def _left_over(records: Sequence[Record], lost: Sequence[int], what: str) -> str:
-    return (
-        f"{len(lost)} of {len(records)} {what}s are of no reply in the run and were left out: "
-        f"{_whose([records[place] for place in lost])}."
-    )
-
-
-def _whose(records: Sequence[Record]) -> str:
+def _list_replies(records: Sequence[Record]) -> str:
     """The first few replies that records are of, and whether there are more."""
-    names = list(dict.fromkeys((one.id, one.system) for one in records))
+    names = list(dict.fromkeys((record.id, record.system) for record in records))
     shown = [
         f"'{printable(name)}'" + (f" by system '{printable(system)}'" if system else "")
         for name, system in names[:_SHOWN]

@@ -12,7 +12,8 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError, MissingExtra
 from dialoscope.core.tally import SharedWork, Tally
 from dialoscope.data.source import as_path, describe_value
-from dialoscope.metrics import Metric, metric
+from dialoscope.metrics import Metric
+from dialoscope.metrics import metric as read_metric
 from dialoscope.metrics.shared.base import Notes, PrecisionRecall, labels
 from dialoscope.runs import intervals
 from dialoscope.runs.differences import Both, differences, of_metric
@@ -36,13 +37,13 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class ReplyIndex:
-    """Which replies were scored; texts are not kept."""
+    """The replies that were scored, without their texts."""
 
     ids: tuple[str, ...]
     systems: tuple[str, ...]
     """The names of the systems, in the order they first came."""
     system: Ints
-    """The place of each reply's system among them."""
+    """The index of each reply's system in `systems`."""
     item: Ints
     """The same number for all replies to one context (or with one id, where there is no context)."""
 
@@ -51,23 +52,23 @@ class ReplyIndex:
 
     def rows_by_name(self) -> Ints:
         """The replies by id and system: sums in this order do not depend on the order they came in."""
-        names = [self.systems[place] for place in self.system.tolist()]
+        names = [self.systems[number] for number in self.system.tolist()]
         keys = list(zip(self.ids, names, strict=True))
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
 
     @cached_property
     def place_by_name(self) -> Ints:
-        """The place of each reply in that order."""
+        """The position of each reply in that order."""
         return np.argsort(self.rows_by_name())
 
     def system_by_name(self) -> Ints:
-        """The place of each reply's system among their names in the order of the alphabet."""
+        """The position of each reply's system among the sorted names."""
         return np.argsort(np.argsort(np.array(self.systems, dtype=object)))[self.system]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(SharedWork):
-    """Everything a run found."""
+    """All numbers of a run, and the statistics that they are made from."""
 
     replies: ReplyIndex
     metrics: tuple[Metric[Any], ...]
@@ -85,13 +86,13 @@ class Result(SharedWork):
 
     def values(self, of: Metric[Any] | str) -> Floats:
         """The metric's value for each reply; NaN where it is undefined."""
-        one = self.named(of)
-        return one.score_each(self.tallies[one.statistics])
+        metric = self.named(of)
+        return metric.score_each(self.tallies[metric.statistics])
 
     def score(self, of: Metric[Any] | str, system: str) -> float:
         """The metric's value for a system."""
-        one = self.named(of)
-        return one.score(self.tallies[one.statistics].take(self.rows(system)))
+        metric = self.named(of)
+        return metric.score(self.tallies[metric.statistics].take(self.rows(system)))
 
     def notes(self, of: Metric[Any] | str, system: str) -> Notes:
         """What is shown with the value of a system."""
@@ -116,24 +117,23 @@ class Result(SharedWork):
         return explain(self, self.named(of))
 
     def rows(self, system: str) -> Ints:
-        """The places of a system's replies."""
+        """The row numbers of a system's replies."""
         if system not in self.systems:
-            known = ", ".join(self.systems)
-            raise DialoscopeError(f"There is no system '{system}' in this run; it has: {known}.")
+            raise DialoscopeError(
+                f"There is no system '{system}' in this run; it has: {', '.join(self.systems)}."
+            )
         return np.flatnonzero(self.replies.system == self.systems.index(system))
 
     def interval(
         self, of: Metric[Any] | str, system: str, confidence: float = CONFIDENCE, draws: int = DRAWS
     ) -> Interval:
-        """Where the system's value would fall with other contexts of the same kind."""
+        """The interval of the system's value over other contexts of the same kind."""
         check_chance(confidence, draws)
-        one = self.named(of)
-        return intervals.intervals(self._side(system), [one], Draws(draws, self.provenance.seed), confidence)[
-            one
-        ]
+        metric, resamples = self.named(of), Draws(draws, self.provenance.seed)
+        return intervals.intervals(self._side(system), [metric], resamples, confidence)[metric]
 
     def significance(self, of: Metric[Any] | str, system: str, other: str, draws: int = HALVES) -> float:
-        """How surprising the difference of two systems would be if there were none: the p of `compare`.
+        """The p-value of no difference between two systems, as in `compare`.
 
         From so many random halves of the items that both answered, of which 95 % confidence needs six; NaN
         where the metric is undefined.
@@ -152,8 +152,8 @@ class Result(SharedWork):
     ) -> Table:
         """Systems × metrics with intervals.
 
-        On request with the significance of the distance to the best, and with what is known of how each
-        metric goes with people (`trust=dialoscope.trust()`). Means are over "replies", or over "contexts",
+        On request with the significance of the difference to the best system, and with the correlation of
+        each metric with people (`trust=dialoscope.trust()`). Means are over "replies", or over "contexts",
         which then count alike however many replies they have.
         """
         check_chance(confidence, draws)
@@ -179,7 +179,7 @@ class Result(SharedWork):
 
     @staticmethod
     def check(*results: object) -> None:
-        """Refuse what is no result, such as the folder of one."""
+        """Refuse anything but results, such as the folder of one."""
         for result in results:
             if not isinstance(result, Result):
                 raise DialoscopeError(
@@ -251,19 +251,19 @@ class Result(SharedWork):
         return np.concatenate([self.values(one), [self.score(one, system) for system in self.systems]])
 
     def named(self, of: Metric[Any] | str) -> Metric[Any]:
-        """The metric of this run that goes by this name, with or without what was fitted."""
-        named = {label: one for one, label in self._labels.items()}
-        wanted = of if isinstance(of, Metric) else named[of] if of in named else metric(of)
-        fitted = [one for one in self.metrics if one.unfitted == wanted]
+        """The metric of this run with this name, with or without its fitted scale."""
+        named = {label: metric for metric, label in self._labels.items()}
+        wanted = of if isinstance(of, Metric) else named[of] if of in named else read_metric(of)
+        fitted = [metric for metric in self.metrics if metric.unfitted == wanted]
         if wanted not in self.metrics and len(fitted) == 1:
             return fitted[0]
         if wanted not in self.metrics:
             raise DialoscopeError(f"This run has no {wanted}; it has: {', '.join(named)}.")
         return wanted
 
-    def label(self, one: Metric[Any]) -> str:
-        """What a metric of this run is called in tables and files."""
-        return self._labels[one]
+    def label(self, metric: Metric[Any]) -> str:
+        """The name of a metric of this run in tables and files."""
+        return self._labels[metric]
 
     @cached_property
     def _labels(self) -> Mapping[Metric[Any], str]:
@@ -333,13 +333,13 @@ class Result(SharedWork):
                     beside=notes.numbers,
                     depends_on=one.depends_on or "",
                     amount=one.amount(tally),
-                    caution=notes.warning or self._alone(one),
+                    caution=notes.warning or self._warn_of_own_scale(one),
                 )
             )
         return cells
 
-    def _alone(self, one: Metric[Any]) -> str:
-        """A scale fitted to one system says nothing of another."""
+    def _warn_of_own_scale(self, one: Metric[Any]) -> str:
+        """A warning about a scale that is fitted to one system alone."""
         if len(self.systems) > 1 or str(one) not in self.provenance.fitted:
             return ""
         return (
@@ -349,10 +349,10 @@ class Result(SharedWork):
 
 
 class Trusting(Protocol):
-    """Knows how far metrics can be trusted."""
+    """Knows the correlation of metrics with people."""
 
     def of(self, metric: Metric[Any]) -> MetricTrust:
-        """What is known of one, or why nothing is."""
+        """The correlation of a metric, or why it is not known."""
         ...
 
 
@@ -361,12 +361,12 @@ def _add_trust(cell: Cell, trust: MetricTrust) -> Cell:
 
 
 class _Comparison(NamedTuple):
-    """What a test of two systems found."""
+    """The result of a test of two systems."""
 
     p: float
-    """How surprising their difference would be if there were none; NaN where that cannot be said."""
+    """The p-value of no difference; NaN where it is unknown."""
     items: int
-    """How many items both of them answered."""
+    """The number of items that both of them answered."""
 
 
 def _are_uneven(sides: Iterable[intervals.Side]) -> bool:
@@ -376,7 +376,7 @@ def _are_uneven(sides: Iterable[intervals.Side]) -> bool:
 
 
 def check_halves(confidence: float, draws: int) -> None:
-    """Refuse what no interval from random halves can be made from."""
+    """Refuse too few random halves for an interval of this confidence."""
     check_chance(confidence, draws)
     needed = fewest_halves(confidence)
     if draws < needed:
@@ -387,6 +387,6 @@ def check_halves(confidence: float, draws: int) -> None:
 
 
 def check_chance(confidence: float, draws: int) -> None:
-    """Refuse what no interval can be made from."""
+    """Refuse a confidence or number of resamples without an interval."""
     if not 0 < confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")

@@ -26,8 +26,10 @@ def union(first: Result, second: Result, metrics: Sequence[str] | None = None) -
         replies=_replies(first, second),
         metrics=shared.metrics,
         tallies={
-            one.statistics: one.tally.joined([run.tallies[one.statistics] for run in (first, second)])
-            for one in shared.metrics
+            metric.statistics: metric.tally.joined(
+                [run.tallies[metric.statistics] for run in (first, second)]
+            )
+            for metric in shared.metrics
         },
         ratings=_ratings(first, second),
         provenance=replace(
@@ -45,49 +47,49 @@ def union(first: Result, second: Result, metrics: Sequence[str] | None = None) -
 
 
 class _Shared(NamedTuple):
-    """What both runs were scored with."""
+    """The metrics that both runs were scored with."""
 
     metrics: tuple[Metric[Any], ...]
     warnings: tuple[str, ...]
 
 
 def _shared(first: Result, second: Result, names: Sequence[str] | None) -> _Shared:
-    ours, theirs = (_labelled(run, names) for run in (first, second))
-    found = {name: one for name, one in ours.items() if name in theirs}
-    for name, one in found.items():
-        _check_scale(name, one, theirs[name])
-        _check_models(name, one, first, second)
-    if not found and (names is None or names):
+    ours, theirs = (_metrics_by_label(run, names) for run in (first, second))
+    common = {name: metric for name, metric in ours.items() if name in theirs}
+    for name, metric in common.items():
+        _check_scale(name, metric, theirs[name])
+        _check_models(name, metric, first, second)
+    if not common and (names is None or names):
         raise RunError(
             f"The runs have no metric in common: the first has {', '.join(ours) or 'none of them'}, the "
             f"second {', '.join(theirs) or 'none of them'}. Score one with --scales-from and the other."
         )
     alone = (("first", ours.keys() - theirs.keys()), ("second", theirs.keys() - ours.keys()))
-    told = [f"Only the {which} run has {', '.join(sorted(names))}." for which, names in alone if names]
-    return _Shared(tuple(found.values()), tuple(told))
+    warnings = [f"Only the {which} run has {', '.join(sorted(names))}." for which, names in alone if names]
+    return _Shared(tuple(common.values()), tuple(warnings))
 
 
-def _labelled(run: Result, names: Sequence[str] | None) -> Mapping[str, Metric[Any]]:
-    """The metrics of a run by what they are called there."""
+def _metrics_by_label(run: Result, names: Sequence[str] | None) -> Mapping[str, Metric[Any]]:
+    """The metrics of a run by their labels."""
     chosen = run.metrics if names is None else [run.named(name) for name in names]
-    return {run.label(one): one for one in chosen}
+    return {run.label(metric): metric for metric in chosen}
 
 
-def _check_scale(name: str, one: Metric[Any], other: Metric[Any]) -> None:
-    if one != other:
+def _check_scale(name: str, metric: Metric[Any], other: Metric[Any]) -> None:
+    if metric != other:
         raise RunError(
             f"{name} has a scale of its own in each run, so that its numbers cannot be compared: "
-            f"{one.signature} and {other.signature}. Score one of them with --scales-from and the other run, "
-            "or name the metrics to compare (--metric) and leave it out."
+            f"{metric.signature} and {other.signature}. Score one of them with --scales-from and the other "
+            "run, or name the metrics to compare (--metric) and leave it out."
         )
 
 
-def _check_models(name: str, one: Metric[Any], first: Result, second: Result) -> None:
-    for model in map(signature, one.backends):
+def _check_models(name: str, metric: Metric[Any], first: Result, second: Result) -> None:
+    for model in map(signature, metric.backends):
         ours, theirs = (run.provenance.models.get(model) for run in (first, second))
         if ours != theirs:
             raise RunError(
-                f"What is behind {name} is not the same in both runs: {model} has the hash {ours} in the "
+                f"The model behind {name} is not the same in both runs: {model} has the hash {ours} in the "
                 f"first and {theirs} in the second. Score one of them again, or name the metrics to compare "
                 "(--metric) and leave it out."
             )
@@ -95,16 +97,16 @@ def _check_models(name: str, one: Metric[Any], first: Result, second: Result) ->
 
 def _replies(first: Result, second: Result) -> ReplyIndex:
     ours, theirs = first.replies, second.replies
-    names = _named_apart(first.systems, second.systems)
+    names = _distinct_names(first.systems, second.systems)
     return ReplyIndex(
         (*ours.ids, *theirs.ids),
         names,
         np.concatenate([ours.system, theirs.system + len(first.systems)]),
-        np.concatenate([ours.item, _matched(theirs, ours)]),
+        np.concatenate([ours.item, _items_as_in(theirs, ours)]),
     )
 
 
-def _named_apart(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+def _distinct_names(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     both = set(first) & set(second)
     names = (
         *(f"1:{name}" if name in both else name for name in first),
@@ -116,17 +118,17 @@ def _named_apart(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]
     return names
 
 
-def _matched(replies: ReplyIndex, other: ReplyIndex) -> Ints:
-    """What each reply replies to, in the numbers of the other run.
+def _items_as_in(replies: ReplyIndex, other: ReplyIndex) -> Ints:
+    """The item of each reply, by the item numbers of the other run.
 
-    Numbers are hashes of ids where systems of a run share ids, and of contexts where they do not. Where the
-    runs are not of the same kind, the ids tell.
+    Items are hashes of ids if systems of a run share ids, and of contexts if they do not. If only one of the
+    runs is of the first kind, replies are matched by id.
     """
     if _shares_ids(replies) == _shares_ids(other):
         return replies.item
-    known = dict(zip(reversed(other.ids), reversed(other.item.tolist()), strict=True))
+    item_of_id = dict(zip(reversed(other.ids), reversed(other.item.tolist()), strict=True))
     items = zip(replies.ids, replies.item.tolist(), strict=True)
-    return np.array([known.get(name, item) for name, item in items], np.int64)
+    return np.array([item_of_id.get(name, item) for name, item in items], np.int64)
 
 
 def _shares_ids(replies: ReplyIndex) -> bool:

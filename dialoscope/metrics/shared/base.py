@@ -1,4 +1,4 @@
-"""What a metric is: statistics for each reply, and a number from the statistics of any group of replies."""
+"""The base classes of metrics: statistics of each reply, and a number from those of any group of replies."""
 
 import dataclasses
 import math
@@ -125,20 +125,20 @@ class Metric(ABC, Generic[T]):
     """Raised when the same settings give another number than before."""
     paper: ClassVar[str]
     higher_is_better: ClassVar[bool | None]
-    """None where neither end is good by itself."""
+    """None if neither direction is better."""
     of_replies: ClassVar[bool] = True
     """Whether a single reply has a value of its own."""
     tally: ClassVar[type[Any]]
-    """What its statistics are made of."""
+    """The class of its statistics."""
     main_setting: ClassVar[str | None] = None
-    """The setting that people put into the name: the 4 of BLEU-4."""
+    """The setting that is part of the name: the 4 of BLEU-4."""
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
-    """Settings under which it gives the numbers of a known implementation, by that one's name."""
+    """Settings that reproduce other implementations, by their names."""
 
     paths: ClassVar[frozenset[str]] = frozenset()
-    """Settings that may be paths, in which a slash does not part one value from the next."""
+    """Settings that may be paths, in which a slash does not separate values."""
     at_once: ClassVar[bool] = False
-    """Whether all replies are measured together, since its model shares work between them."""
+    """Whether all replies are measured at once, since a model is faster on all of them."""
     fits: ClassVar[str | None] = None
     """The setting that is fitted to all replies of a run where nobody has set it: the scale of coherence."""
     most_blocks: ClassVar[int] = 50
@@ -165,17 +165,17 @@ class Metric(ABC, Generic[T]):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What an example must have: `context`, `references`; most metrics name it as a plain attribute."""
+        """The input that each example must have: `context`, `references`, `group`; often an attribute."""
         return frozenset()
 
     @property
     def companions(self) -> "tuple[Metric[T], ...]":
-        """Metrics that are scored with it unasked, because its number should not be read alone."""
+        """Metrics that are scored with this one, because its number should not be read alone."""
         return ()
 
     @property
     def depends_on(self) -> Amount | None:
-        """What there must be equally much of where systems are compared; nothing for a mean of some kind."""
+        """What compared systems need equally many of, words or replies; None for means."""
         return None
 
     def amount(self, tally: T) -> int:
@@ -199,21 +199,21 @@ class Metric(ABC, Generic[T]):
 
     @property
     def tolerance(self) -> float:
-        """How far off a number may be when it is made again: models add up in another order each time."""
+        """The absolute error of a number when it is made again: models add up in another order each time."""
         return 1e-9 if not self.at_once else max(map(_tolerance, self.backends))
 
     @property
     def relative_tolerance(self) -> float:
-        """The same in proportion to the number; 0 where a model is off by as much whatever the number."""
+        """The relative error; 0 if the error of a model does not depend on the number."""
         return 0.0 if self.at_once and self.of_replies else self.tolerance
 
     @property
     def statistics(self) -> Hashable:
-        """Metrics that answer the same here have the same statistics, which are then made and kept once."""
+        """The key of its statistics; those of metrics with equal keys are made and stored once."""
         return self
 
     def announce(self, batch: Batch) -> None:
-        """Say what will be asked of a model, before any metric measures, so that all of them ask together."""
+        """Announce the queries to a model before any metric measures, so that they are computed together."""
 
     @abstractmethod
     def measure(self, batch: Batch) -> T:
@@ -234,7 +234,7 @@ class Metric(ABC, Generic[T]):
 
     @property
     def unfitted(self) -> Self:
-        """The metric as it would be named for its scale to be fitted."""
+        """The metric without its fitted scale."""
         unset: dict[str, Any] = {self.fits: getattr(type(self), self.fits)} if self.fits else {}
         return dataclasses.replace(self, **unset) if unset else self
 
@@ -272,7 +272,7 @@ class Metric(ABC, Generic[T]):
 
     @property
     def signature(self) -> str:
-        """How the number is made."""
+        """The name with all settings and the version, which identifies how a number was made."""
         return signature(self, {"tokenizer": TOKENIZER_VERSIONS})
 
     def __str__(self) -> str:
@@ -284,7 +284,7 @@ class AdditiveMetric(Metric[T]):
 
     @abstractmethod
     def rows(self, tally: T) -> Floats:
-        """What is added up, one row for each reply; nothing but zeros for a reply that is undefined."""
+        """The rows that are added up, one for each reply; zeros for a reply that is undefined."""
 
     @abstractmethod
     def defined(self, tally: T) -> NDArray[np.bool_]:
@@ -305,7 +305,7 @@ class AdditiveMetric(Metric[T]):
 
 
 def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
-    """A number from rows that are added up and rounded once, so that their order does not show."""
+    """A number from exact sums of rows, which do not depend on the order of the rows."""
     if not len(rows):
         return math.nan
     return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
@@ -362,7 +362,7 @@ class GradeMetric(AdditiveMetric[T]):
 
 @dataclass(frozen=True)
 class MeanMetric(GradeMetric[ReplyValues]):
-    """The common case: the number of each reply is all that is kept of it."""
+    """The common case: the statistics are the number of each reply."""
 
     tally = ReplyValues
 
@@ -406,10 +406,10 @@ def setting_types(of: type[Metric[Any]]) -> Mapping[str, Any]:
 
 
 def labels(metrics: Sequence[Metric[Any]]) -> dict[Metric[Any], str]:
-    """What each metric of a run is called: its text without what was fitted, where that is no other's too."""
-    short = {one: str(one.unfitted) for one in metrics}
+    """The label of each metric of a run: its text without its fitted scale, unless two metrics share that."""
+    short = {metric: str(metric.unfitted) for metric in metrics}
     used = Counter(short.values())
-    return {one: name if used[name] == 1 else str(one) for one, name in short.items()}
+    return {metric: name if used[name] == 1 else str(metric) for metric, name in short.items()}
 
 
 def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
@@ -422,23 +422,23 @@ def metric_text(metric: Metric[Any]) -> str:
     """The shortest text that `metric()` reads back: `bleu-4`, `rouge-l:part=recall`."""
     main = type(metric).main_setting
     head = f"{metric.name}-{getattr(metric, main)}" if main else metric.name
-    rest = min((_settings_beside(metric, name) for name in (None, *metric.variants)), key=len)
+    rest = min((_settings_beyond(metric, name) for name in (None, *metric.variants)), key=len)
     return f"{head}:{','.join(rest)}" if rest else head
 
 
-def _settings_beside(metric: Metric[Any], variant: str | None) -> list[str]:
+def _settings_beyond(metric: Metric[Any], variant: str | None) -> list[str]:
     """The settings that differ from a variant's, after the variant's name."""
     plain = type(metric)(**metric.variants[variant]) if variant else type(metric)()
     differing = [
         text
         for field in dataclasses.fields(metric)
         if field.name != metric.main_setting and getattr(metric, field.name) != getattr(plain, field.name)
-        for text in _written_setting(metric, field.name, getattr(plain, field.name))
+        for text in _setting_texts(metric, field.name, getattr(plain, field.name))
     ]
     return [f"variant={variant}", *differing] if variant else differing
 
 
-def _written_setting(metric: Metric[Any], name: str, plain: object) -> list[str]:
+def _setting_texts(metric: Metric[Any], name: str, plain: object) -> list[str]:
     """A setting; of a model its name, where it is another, and each setting of its own: `lm.window=512`."""
     value, kind = getattr(metric, name), setting_types(type(metric))[name]
     if not is_kind(kind):

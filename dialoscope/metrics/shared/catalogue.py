@@ -14,12 +14,12 @@ from dialoscope.metrics import metric_class, metric_names, plugin_named
 from dialoscope.metrics.shared.base import Metric
 
 TrustOf = Callable[[Metric[Any]], Mapping[str, Any]]
-"""What is known of how far a metric can be trusted."""
+"""Returns the correlation of a metric with people, in words and numbers."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What there is to know about a metric before using it."""
+    """The description of a metric."""
 
     name: str
     what: str
@@ -30,7 +30,7 @@ class Entry:
     variants: str
     paper: str
     trust: Mapping[str, Any]
-    """How it goes with what people say: `told` in words, or why it is not known, and in numbers."""
+    """Its correlation with people: `told` in words, or why it is unknown, and in numbers."""
 
 
 @dataclass(frozen=True)

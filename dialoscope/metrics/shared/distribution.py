@@ -1,4 +1,4 @@
-"""What metrics have in common that compare how a system talks with how people talk."""
+"""The base class of metrics that compare the distributions of a system's and of people's replies."""
 
 import math
 from abc import abstractmethod
@@ -20,7 +20,7 @@ from dialoscope.text.batch import Batch
 
 @dataclass(frozen=True)
 class DistributionMetric(PoolMetric[Points]):
-    """A metric of where contexts with a system's replies lie, and contexts with what people said."""
+    """A metric of the encoded contexts with a system's replies, and with people's replies."""
 
     of_replies = False
     at_once = True
@@ -28,11 +28,11 @@ class DistributionMetric(PoolMetric[Points]):
     most_blocks = 20
 
     encoder: Encoder = TransformerEncoder(pooling="first")
-    """What gives a context and a reply, read together, a point; `encoder.pooling` is first, mean or max."""
+    """The encoder of a context with a reply; `encoder.pooling` is first, mean or max."""
     real: Corpus = References()
-    """What people said: `references`, those of the system's own replies, or a file of dialogues."""
+    """People's replies: `references`, those of the system's own replies, or a file of dialogues."""
     turns: int = 0
-    """How many of the last turns of the context are read; 0: all."""
+    """The number of last turns of the context that are read; 0: all."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,7 +41,7 @@ class DistributionMetric(PoolMetric[Points]):
 
     @property
     def needs(self) -> frozenset[str]:
-        """A corpus stands in for references."""
+        """Context and references; with a corpus, context alone."""
         return frozenset({"context", "references"} if self._own else {"context"})
 
     @property
@@ -51,7 +51,7 @@ class DistributionMetric(PoolMetric[Points]):
 
     @property
     def statistics(self) -> Hashable:
-        """The points are the same whatever is asked of them."""
+        """The key of the points, which serve all metrics of distributions."""
         return "points", self.encoder, self.real, self.turns
 
     @property
@@ -64,7 +64,7 @@ class DistributionMetric(PoolMetric[Points]):
         return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies were read without the oldest part of their context, or without an end."""
+        """Replies whose context or end was cut for the encoder."""
         pairs = (
             (row, pair_of(example, text, self.turns))
             for row, example in enumerate(batch)
@@ -78,18 +78,19 @@ class DistributionMetric(PoolMetric[Points]):
         """The number with each block left out of the points of a corpus that are held."""
 
     def scores_without_others(self, tally: Points, count: int) -> Floats:
-        """Of a corpus each block of its dialogues; references go with the replies that they are beside.
+        """Without blocks of dialogues of a corpus; empty for references, which go with their replies.
 
-        Where a sample stands for a corpus, what it varies is scaled to what the corpus does.
+        If a sample represents a corpus, its variation is scaled to that of the corpus.
         """
         crowd = tally.crowd
         if crowd is None:
             return np.empty(0)
         dialogue = np.unique(crowd.items, return_inverse=True)[1]
-        found = self._scores_without_others(tally, dialogue % min(count, int(dialogue.max()) + 1))
-        if not len(found):
-            return found
-        scaled: Floats = found.mean() + (found - found.mean()) * math.sqrt(len(crowd.points) / crowd.count)
+        scores = self._scores_without_others(tally, dialogue % min(count, int(dialogue.max()) + 1))
+        if not len(scores):
+            return scores
+        scale = math.sqrt(len(crowd.points) / crowd.count)
+        scaled: Floats = scores.mean() + (scores - scores.mean()) * scale
         return scaled
 
     def amount(self, tally: Points) -> int:

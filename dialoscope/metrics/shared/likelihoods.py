@@ -1,4 +1,4 @@
-"""What coherence and fluency have in common: the log-probability of a reply, and the paper's scale for it."""
+"""The log-probability of a reply and the paper's scale for it, which coherence and fluency share."""
 
 import math
 from collections.abc import Hashable
@@ -20,15 +20,15 @@ DEFAULT = TransformerLanguageModel("smollm2-dialog")
 """The language model where none is named; one reading of it serves all that is made of likelihoods."""
 
 DIGITS = 6
-"""Of a fitted floor: so many can be read and typed again, and no score shows the rest."""
+"""The significant digits of a fitted floor, few enough to be read and typed again."""
 
 TOKENS = 30
-"""As many as a reply may have, for how far off a sum over them may be."""
+"""The number of tokens of a long reply, for the tolerance of sums over them."""
 
 
 @dataclass(frozen=True)
 class ReadInContext(Metric[Sums]):
-    """A metric of what a language model thinks of a reply after its context."""
+    """A metric made from the log-probabilities of a reply after its context."""
 
     tally = Sums
     needs = frozenset({"context"})
@@ -37,9 +37,9 @@ class ReadInContext(Metric[Sums]):
     lm: LanguageModel = DEFAULT
     """The language model: an asset, a folder, a name on the hub, or a server's address#model."""
     turns: int = 0
-    """How many of the last turns it sees; 0: all."""
+    """The number of last turns that the model reads; 0: all."""
     join: Join = "newline"
-    """What stands between turns, and between the last one and the reply."""
+    """The separator of turns, and of the last turn and the reply."""
     spaces: Spaces = field(default="strip", kw_only=True)
     """Whether spaces around a reply are left out, as a language model makes much of them, or kept."""
 
@@ -50,7 +50,7 @@ class ReadInContext(Metric[Sums]):
 
     @property
     def statistics(self) -> Hashable:
-        """The sum over tokens and their number, whatever is made of them."""
+        """The key of the sums and numbers of tokens, which serve several metrics."""
         return "in context", self.lm, self.turns, self.join, self.spaces
 
     def announce(self, batch: Batch) -> None:
@@ -72,7 +72,7 @@ class ReadInContext(Metric[Sums]):
 
 @dataclass(frozen=True)
 class ScaledLikelihood(GradeMetric[Sums]):
-    """Each reply has its log-probability, as it is or on a scale from 0 to 1, and a system their mean."""
+    """The mean log-probability of replies, as it is or on a scale from 0 to 1."""
 
     tally = Sums
     higher_is_better = True
@@ -118,11 +118,11 @@ class ScaledLikelihood(GradeMetric[Sums]):
 
     @property
     def to_fit(self) -> bool:
-        """Whether there is a scale and nobody has said where it begins."""
+        """Whether there is a scale without a floor."""
         return self.scale == "normalised" and not self.floor
 
     def fit_scale(self, tally: Sums) -> Fit:
-        """With the percentile of these replies for a floor; as it was, and so undefined, without one."""
+        """The metric with a percentile of these replies as its floor; unchanged if there is none."""
         if not self.to_fit:
             return Fit(self)
         raw = self._raw(tally)
@@ -133,9 +133,10 @@ class ScaledLikelihood(GradeMetric[Sums]):
         if floor == raw.max():
             return Fit(
                 self,
-                f"{self} is undefined: nearly all replies are equally likely, and no floor tells them apart.",
+                f"{self} is undefined: nearly all replies are equally likely, and no floor distinguishes "
+                "them.",
             )
-        return Fit(replace(self, floor=float(f"{floor:.{DIGITS}g}")), self._few(len(raw)))
+        return Fit(replace(self, floor=float(f"{floor:.{DIGITS}g}")), self._warn_of_few(len(raw)))
 
     def notes(self, tally: Sums) -> Notes:
         """The log-probability that became 0."""
@@ -145,11 +146,11 @@ class ScaledLikelihood(GradeMetric[Sums]):
         sums, tokens = tally.rows.astype(float).T
         return sums if self.length == "sum" else ratio(sums, tokens)
 
-    def _few(self, count: int) -> str:
-        """With so few replies a percentile lies between the two lowest of them."""
+    def _warn_of_few(self, count: int) -> str:
+        """A warning if the percentile is between the two lowest of few replies."""
         if count * self.percentile >= 100:
             return ""
         return (
-            f"The floor of {self} was fitted to {count} replies, so that one or two of them decide it; fit "
-            "it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
+            f"The floor of {self} was fitted to {count} replies, so that one or two of them determine it; "
+            "fit it to more, or take that of a larger run with --scales-from RUN (scales_from=)."
         )

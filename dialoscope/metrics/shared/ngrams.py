@@ -31,11 +31,11 @@ class NgramSettings(Protocol):
 
     @property
     def n(self) -> int:
-        """How many words an n-gram has."""
+        """The number of words of an n-gram."""
 
     @property
     def tokenizer(self) -> str:
-        """What cuts a reply into words."""
+        """The name of the tokenizer."""
 
 
 def check_n(metric: NgramSettings) -> None:
@@ -47,7 +47,7 @@ def check_n(metric: NgramSettings) -> None:
 
 @dataclass(frozen=True)
 class GramMetric(PoolMetric[Tokens]):
-    """A function of how often each n-gram comes in everything a system said."""
+    """A function of the frequency of each n-gram in everything that a system said."""
 
     tally = Tokens
     main_setting = "n"
@@ -150,7 +150,7 @@ def numbered(grams: Ints) -> NDArray[np.int32]:
 
 
 class CountsInEach(NamedTuple):
-    """How often each different n-gram comes in the text it belongs to."""
+    """The frequency of each different n-gram in its text."""
 
     owner: Ints
     times: Ints
@@ -172,5 +172,5 @@ def within(owner: Ints, grams: Ints) -> Ints:
 
 
 def distinct_in_each(grams: Tokens) -> Floats:
-    """How many different n-grams each text has."""
+    """The number of different n-grams of each text."""
     return np.bincount(counts_in_each(grams).owner, minlength=len(grams)).astype(float)

@@ -260,7 +260,7 @@ def test_a_finished_checkpoint_is_not_trained_over(trained, corpus):
 def test_an_aspect_without_weights_is_refused(trained):
     with pytest.raises(
         MetricError,
-        match=r"has no weights for fluency, of which it had no ratings.* it has: overall, coherence\.",
+        match=r"has no weights for fluency, for which there were no ratings.* it has: overall, coherence\.",
     ):
         value(ds.Composite(model=trained.folder, aspect="fluency"), "tea", "hi")
 

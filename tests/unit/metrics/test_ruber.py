@@ -366,12 +366,12 @@ def test_replies_that_are_all_alike_have_no_scale():
     assert result.metrics == (FAKE,)
     assert result.provenance.warnings[-1] == (
         "ruber:model=fake,encoder=fake is undefined: all replies have the same unreferenced score, and no "
-        "scale tells them apart."
+        "scale distinguishes them."
     )
     result = ds.evaluate([reply("tea", "tea", references=("milk",))], FAKE)
     assert result.provenance.warnings[-1] == (
         "ruber:model=fake,encoder=fake is undefined: all replies have the same unreferenced and the same "
-        "referenced score, and no scale tells them apart."
+        "referenced score, and no scale distinguishes them."
     )
 
 
@@ -388,7 +388,7 @@ def test_a_scale_from_few_replies_is_warned_of():
     assert ds.evaluate(some_replies(20), FAKE).provenance.warnings == ()
     assert ds.evaluate(some_replies(19), FAKE).provenance.warnings == (
         "The scale of ruber:model=fake,encoder=fake was fitted to 19 replies, so that the lowest and highest "
-        "of them decide it; fit it to more, or take that of a larger run with --scales-from RUN "
+        "of them determine it; fit it to more, or take that of a larger run with --scales-from RUN "
         "(scales_from=).",
     )
 

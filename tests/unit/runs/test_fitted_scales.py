@@ -105,8 +105,8 @@ def test_replies_that_are_all_alike_have_no_scale(lm, texts):
     assert np.isnan(found.values(ds.Coherence(lm=lm))).all()
     assert math.isnan(found.score(ds.Coherence(lm=lm), "a"))
     assert found.provenance.warnings[-1] == (
-        "coherence:lm=fake is undefined: nearly all replies are equally likely, and no floor tells them "
-        "apart."
+        "coherence:lm=fake is undefined: nearly all replies are equally likely, and no floor distinguishes "
+        "them."
     )
 
 
@@ -122,8 +122,8 @@ def test_without_a_reply_that_is_defined_there_is_no_scale():
 def test_a_floor_from_few_replies_is_warned_of():
     few, enough = ds.evaluate(replies(19, "a"), FAKE), ds.evaluate(replies(20, "a"), FAKE)
     assert few.provenance.warnings == (
-        "The floor of coherence:lm=fake was fitted to 19 replies, so that one or two of them decide it; fit "
-        "it to more, or take that of a larger run with --scales-from RUN (scales_from=).",
+        "The floor of coherence:lm=fake was fitted to 19 replies, so that one or two of them determine it; "
+        "fit it to more, or take that of a larger run with --scales-from RUN (scales_from=).",
     )
     assert enough.provenance.warnings == ()
 

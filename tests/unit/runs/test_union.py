@@ -141,7 +141,7 @@ def test_what_was_scored_with_another_model_is_refused():
     changed = replace(new, provenance=replace(new.provenance, models=other))
     with pytest.raises(
         ds.RunError,
-        match=r"What is behind fluency:lm=fake.* is not the same in both runs: .* sha256:other in the second",
+        match=r"The model behind fluency:lm=fake.* is not the same in both runs: .* sha256:other in the sec",
     ):
         ds.compare(old, other=changed)
     assert ds.compare(old, other=changed, metrics=["words"]).contrasts[0].difference == 1
