@@ -50,7 +50,7 @@ A_WORKER_DIES_WHILE_ANOTHER_STARTS = """
 import os, signal, sys, time
 from multiprocessing.popen_spawn_posix import Popen
 from dialoscope.cli.score import _pool
-from dialoscope.errors import DialoscopeError
+from dialoscope.core.errors import DialoscopeError
 
 launch, launched = Popen._launch, []
 
