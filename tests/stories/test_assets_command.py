@@ -140,7 +140,7 @@ def test_the_help_says_what_suites_mean_and_how_much_all_is(cli):
     said = " ".join(out.split())
     for name, about in assets.SUITES.items():
         assert f"{name}, {about}" in said
-    assert f"All there are ({sum(asset.size for asset in assets.ASSETS.values()) / 1e9:.1f} GB)." in said
+    assert f"Fetch every asset ({sum(asset.size for asset in assets.ASSETS.values()) / 1e9:.1f} GB)." in said
 
 
 @pytest.fixture(scope="module")
