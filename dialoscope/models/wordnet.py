@@ -146,8 +146,8 @@ def _find_database(asset: str) -> _Database:
     for file in files:
         if not file.is_file():
             raise BackendError(
-                f"{printable(str(folder))} does not contain WordNet: it has no {file.name}. Name a folder with "
-                "the database files of WordNet, or use the default lexicon: wordnet."
+                f"{printable(str(folder))} does not contain WordNet: it has no {file.name}. Name a folder "
+                "with the database files of WordNet, or use the default lexicon: wordnet."
             )
     counts = folder / _COUNTS
     return _Database(str(folder), content_hash([*files, *([counts] if counts.is_file() else [])]))

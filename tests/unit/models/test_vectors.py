@@ -403,7 +403,7 @@ def nothing(place):
         (deep_json, "m.json: not JSON: "),
         (
             wrong_json,
-            "a vocabulary is a list of words, or an object that maps each word to its row from 0 on",
+            "a vocabulary is a list of words, or an object that maps each word to its row",
         ),
         (no_table, "cannot be read as a table: "),
         (table_without_text, r"a vocabulary needs a column of text, but has \['row'\]"),
@@ -450,7 +450,7 @@ def test_an_unknown_case_is_an_error():
 def test_a_cache_that_cannot_be_written_is_an_error(folder, monkeypatch):
     (folder / "file").write_text("")
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(folder / "file"))
-    message = "cannot be prepared in .*Not a directory.*Set DIALOSCOPE_CACHE to a folder that can be written"
+    message = "cannot be prepared in .*Not a directory.*Set DIALOSCOPE_CACHE to a writable folder"
     with pytest.raises(BackendError, match=message):
         written(folder / "v", glove()).vectors(["tea"])
 

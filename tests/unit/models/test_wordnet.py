@@ -71,7 +71,7 @@ def test_it_gives_the_base_forms_of_nltk(oracle, words):
             assert list(lexicon.base_forms(word, part)) == oracle._morphy(word.lower(), part), (word, part)
 
 
-def test_what_is_listed_is_looked_up_as_it_stands(wordnet):
+def test_what_is_look_up_is_looked_up_as_it_stands(wordnet):
     lexicon = WordNet(str(wordnet))
     assert lexicon.listed("dogs") == ()
     assert lexicon.listed("dog", "v") == ("v02001858",)
@@ -100,7 +100,7 @@ def test_the_fingerprint_changes_with_the_files(wordnet, tmp_path):
 
 def test_it_is_ready_with_little_work(wordnet):
     """In processor time, which other programs do not lengthen; about 0.1 seconds, of 3 that are allowed."""
-    for remembering in (reading._index, reading._exceptions, reading._listed):
+    for remembering in (reading._index, reading._exceptions, reading._look_up):
         remembering.cache_clear()
     clock = time.process_time()
     assert WordNet().synsets("running")
