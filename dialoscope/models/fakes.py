@@ -1,7 +1,7 @@
-"""A small, instant, deterministic stand-in for each kind of backend, for tests and for trying metrics out.
+"""A small, fast, deterministic fake of each kind of model, for tests and for trying out metrics.
 
-None of them knows anything of language, but each obeys the laws of its kind: the same text gives the same
-numbers, alone or among others, and texts that are more alike have nearer vectors.
+The fakes know nothing about language but satisfy the contracts of their protocols: results do not depend on
+the batch, and similar texts have similar vectors.
 """
 
 import math
@@ -21,14 +21,14 @@ from dialoscope.core.records import Example
 from dialoscope.models.protocols import Continuation, Generation, Pair, TokenVectors, Vectors, Word
 
 
-def _number(*texts: str) -> float:
-    """Between 0 and 1, the same for the same texts everywhere."""
+def _hash_to_unit(*texts: str) -> float:
+    """Return a hash of texts between 0 and 1, the same on every machine."""
     digest = blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
 class _Fake:
-    """What all of them have."""
+    """The attributes that all fakes share."""
 
     fingerprint: ClassVar[str] = "fake"
 
@@ -38,45 +38,45 @@ class _Fake:
 
 @dataclass(frozen=True)
 class FakeLanguageModel(_Fake):
-    """A token is a word; one that stands in the prefix is likelier."""
+    """A language model whose tokens are words; words in the prefix are more probable."""
 
     name: ClassVar[str] = "fake-lm"
     version: ClassVar[int] = 1
 
     def log_probabilities(self, texts: Sequence[Continuation]) -> list[Floats]:
-        """Between -10 and -2, and 1 more for a word of the prefix."""
+        """Values between -10 and -2, plus 1 for words of the prefix."""
         return [
-            np.array([-2 - 8 * _number(word) + (word in before) for word in text.split()])
+            np.array([-2 - 8 * _hash_to_unit(word) + (word in before) for word in text.split()])
             for before, text in ((set(prefix.split()), text) for prefix, text in texts)
         ]
 
     def generate(self, prompts: Sequence[str], how: Generation) -> list[list[str]]:
-        """Words of the prompt in an order drawn from the seed."""
+        """Words of the prompt, sampled with the seed."""
         return [[self._text(prompt, how, sample) for sample in range(how.samples)] for prompt in prompts]
 
     def _text(self, prompt: str, how: Generation, sample: int) -> str:
-        chance = random.Random(_number(f"{how.seed}/{sample}", prompt))  # noqa: S311 - not for secrets
+        rng = random.Random(_hash_to_unit(f"{how.seed}/{sample}", prompt))  # noqa: S311 - not for secrets
         words = prompt.split() or ["yes"]
-        return how.ended(" ".join(chance.choices(words, k=min(how.max_tokens, 8))))
+        return how.ended(" ".join(rng.choices(words, k=min(how.max_tokens, 8))))
 
 
 @dataclass(frozen=True)
 class FakeEncoder(_Fake):
-    """A token is a word, its vector the counts of its letters; a text has the mean of its words."""
+    """An encoder whose tokens are words with letter counts as vectors; a text has the mean of its words."""
 
     name: ClassVar[str] = "fake-encoder"
     version: ClassVar[int] = 1
 
     def encode(self, texts: Sequence[str | Pair]) -> Vectors:
-        """Zeros for a text without words."""
+        """An array with one row per text, zeros for a text without words."""
         rows = [
-            found.vectors.mean(axis=0) if len(found.ids) else np.zeros(26)
-            for found in self.encode_tokens(texts)
+            tokens.vectors.mean(axis=0) if len(tokens.ids) else np.zeros(26)
+            for tokens in self.encode_tokens(texts)
         ]
         return np.array(rows, np.float32).reshape(-1, 26)
 
     def encode_tokens(self, texts: Sequence[str | Pair]) -> list[TokenVectors]:
-        """One vector for each word."""
+        """The vectors of the words of each text."""
         return [
             self._tokens((text if isinstance(text, str) else " ".join(text)).lower().split())
             for text in texts
@@ -85,38 +85,38 @@ class FakeEncoder(_Fake):
     def _tokens(self, words: list[str]) -> TokenVectors:
         vectors = np.array([[word.count(letter) for letter in ascii_lowercase] for word in words], np.float32)
         return TokenVectors(
-            np.array([int(2**31 * _number(word)) for word in words], int), vectors.reshape(-1, 26)
+            np.array([int(2**31 * _hash_to_unit(word)) for word in words], int), vectors.reshape(-1, 26)
         )
 
 
 @dataclass(frozen=True)
 class FakeClassifier(_Fake):
-    """Common words are half entailed and half right, a `not` on one side alone contradicts."""
+    """A classifier: shared words entail and are right, and `not` in only one text contradicts."""
 
     name: ClassVar[str] = "fake-classifier"
     version: ClassVar[int] = 2
     labels: ClassVar[tuple[str, ...]] = ("entailment", "neutral", "contradiction", "right")
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
-        """Rows add up to 1."""
+        """Probabilities, which add up to 1 in each row."""
         return np.array([self._row(*pair) for pair in pairs], float).reshape(-1, len(self.labels))
 
     def _row(self, first: str, second: str) -> tuple[float, float, float, float]:
-        one, other = set(first.lower().split()), set(second.lower().split())
-        against = 0.5 * (("not" in one) != ("not" in other))
-        shared = (1 - against) * len(one & other) / max(len(one | other), 1)
-        return shared / 2, 1 - against - shared, against, shared / 2
+        words, other_words = set(first.lower().split()), set(second.lower().split())
+        contradiction = 0.5 * (("not" in words) != ("not" in other_words))
+        shared = (1 - contradiction) * len(words & other_words) / max(len(words | other_words), 1)
+        return shared / 2, 1 - contradiction - shared, contradiction, shared / 2
 
 
 @dataclass(frozen=True)
 class FakeRegressor(_Fake):
-    """A reply is rated by the share of its words in context and references, and strange if it has none."""
+    """A regressor: the rating is the share of words in context and references; without any it is strange."""
 
     name: ClassVar[str] = "fake-regressor"
     version: ClassVar[int] = 1
 
     def rate(self, replies: Sequence[Example]) -> Floats:
-        """From 0.5, for none, to 5.5, for all: a bit beyond the scale, as models go."""
+        """Ratings from 0.5 (no shared words) to 5.5 (all), slightly outside the scale, and strangeness."""
         return np.array([self._row(reply) for reply in replies], float).reshape(-1, 2)
 
     def _row(self, reply: Example) -> tuple[float, float]:
@@ -131,7 +131,7 @@ class FakeRegressor(_Fake):
 
 @dataclass(frozen=True)
 class FakeWordVectors(_Fake):
-    """Letter counts, and one more for each letter; words without a letter are unknown."""
+    """Word vectors of letter counts plus 1; words without letters are unknown."""
 
     name: ClassVar[str] = "fake-vectors"
     version: ClassVar[int] = 2
@@ -139,20 +139,20 @@ class FakeWordVectors(_Fake):
 
     @property
     def mean(self) -> Vectors:
-        """As if each letter were a word, and there were no others."""
+        """The mean over a vocabulary of the 26 letters."""
         return np.full(26, 1 + 1 / 26, np.float32)
 
     def vectors(self, words: Sequence[str]) -> Vectors:
-        """NaN for a word without a letter of the alphabet."""
+        """An array with one row per word, NaN for words without letters."""
         rows = [[word.lower().count(letter) for letter in ascii_lowercase] for word in words]
-        found = np.array(rows, np.float32).reshape(-1, 26)
-        found[~found.any(axis=1)] = math.nan
-        return found + 1
+        vectors = np.array(rows, np.float32).reshape(-1, 26)
+        vectors[~vectors.any(axis=1)] = math.nan
+        return vectors + 1
 
 
 @dataclass(frozen=True)
 class FakeTagger(_Fake):
-    """Words are between spaces; one in -ed is a verb, a capitalised one a name, any other a noun."""
+    """A tagger of words between spaces: verbs end in -ed, names are capitalised, others are nouns."""
 
     name: ClassVar[str] = "fake-tagger"
     version: ClassVar[int] = 1
@@ -173,7 +173,7 @@ class FakeTagger(_Fake):
 
 @dataclass(frozen=True)
 class FakeCorpus(_Fake):
-    """Some small talk."""
+    """A short dialogue."""
 
     name: ClassVar[str] = "fake-corpus"
     version: ClassVar[int] = 1
@@ -197,7 +197,7 @@ class FakeCorpus(_Fake):
 
 @dataclass(frozen=True)
 class FakeLexicon(_Fake):
-    """A few words."""
+    """A lexicon of a few words."""
 
     name: ClassVar[str] = "fake-lexicon"
     version: ClassVar[int] = 1
@@ -210,7 +210,7 @@ class FakeLexicon(_Fake):
     }
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
-        """Those whose members hold the word or a base form of it."""
+        """The synsets with the word or one of its base forms."""
         return tuple(
             meaning
             for meaning, words in self._MEANINGS.items()
@@ -218,26 +218,26 @@ class FakeLexicon(_Fake):
         )
 
     def listed(self, word: str, part: str = "") -> tuple[str, ...]:
-        """Those whose members hold the word."""
+        """The synsets with the word."""
         return tuple(
             meaning for meaning, words in self._MEANINGS.items() if meaning.startswith(part) and word in words
         )
 
     def members(self, synset: str) -> tuple[str, ...]:
-        """The words with this meaning."""
+        """The words of a synset."""
         return self._MEANINGS[synset]
 
     def count(self, word: str, synset: str) -> int:
-        """The first word of a meaning is the commonest."""
+        """Decreasing numbers; the first word of a synset is the most frequent."""
         members = self.members(synset)
         return len(members) - members.index(word) if word in members else 0
 
     def irregular(self, word: str) -> tuple[str, ...]:
-        """One word only."""
+        """The base form of `bought`, the only irregular form."""
         return ("buy",) if word == "bought" else ()
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
-        """The word, and without its s."""
+        """The word with and without a final s."""
         return tuple(dict.fromkeys([word.lower(), word.lower().removesuffix("s")]))
 
 

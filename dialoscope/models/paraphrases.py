@@ -1,4 +1,4 @@
-"""Tables of paraphrases in METEOR's form: three lines for each entry, a probability and two phrases."""
+"""Tables of paraphrases in the format of METEOR: three lines per entry, a probability and two phrases."""
 
 import gzip
 import zlib
@@ -21,7 +21,7 @@ from dialoscope.models.content import content_hash
 
 @dataclass(frozen=True)
 class Paraphrases:
-    """Which phrases can stand for each other; the probabilities are not used, as METEOR does not use them."""
+    """A table of paraphrases; its probabilities are ignored, as in METEOR."""
 
     name: ClassVar[str] = "paraphrases"
     version: ClassVar[int] = 1
@@ -31,16 +31,16 @@ class Paraphrases:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the file."""
+        """The hash of the file."""
         return content_hash([Path(self.table)])
 
     @property
     def longest(self) -> int:
-        """How many words the longest phrase has."""
+        """Number of words of the longest phrase."""
         return _load(self.table, self.fingerprint).longest
 
     def paraphrases(self, phrases: Sequence[str]) -> list[tuple[str, ...]]:
-        """Those of each phrase, in the order of the table."""
+        """Return the paraphrases of each phrase in the order of the table."""
         table = _load(self.table, self.fingerprint)
         keys = np.fromiter(map(hash, phrases), np.int64, len(phrases))
         firsts = np.searchsorted(table.keys, keys, "left").tolist()
@@ -52,16 +52,16 @@ class Paraphrases:
 
 
 class _Table(NamedTuple):
-    """The official table has five million entries, so phrases are kept as hashes, paraphrases as one text.
+    """Phrases as hashes and paraphrases as one text, since the official table has five million entries.
 
-    Hashes are Python's own, with 64 bits: among so many, two differing phrases share one with a probability
-    of one in a million.
+    The hashes are those of Python, with 64 bits: the probability that two different phrases share one is one
+    in a million.
     """
 
     keys: Ints
     """The hashes of the phrases, ascending."""
     entries: Ints
-    """Which entry each of them comes from."""
+    """The entry of each hash."""
     ends: "array[int]"
     text: bytes
     longest: int
@@ -72,7 +72,7 @@ class _Table(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _load(path: str, fingerprint: str) -> _Table:
-    """What is in the file now; `fingerprint` is of that."""
+    """Load a table, once for each fingerprint."""
     keys, ends, text, longest = array("q"), array("q", [0]), bytearray(), 0
     for phrase, other in _entries(path):
         longest = max(longest, phrase.count(" ") + 1, other.count(" ") + 1)
@@ -84,29 +84,29 @@ def _load(path: str, fingerprint: str) -> _Table:
 
 
 def _entries(path: str) -> Iterator[tuple[str, str]]:
-    with _opened(path) as file:
+    with _open(path) as file:
         compressed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         with gzip.open(file) if compressed else file as lines:
             try:
-                for place, (number, phrase, other) in enumerate(zip_longest(lines, lines, lines)):
-                    yield _entry(path, place, number, phrase, other)
+                for index, (number, phrase, other) in enumerate(zip_longest(lines, lines, lines)):
+                    yield _parse_entry(path, index, number, phrase, other)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise BackendError(f"{printable(path)} is damaged: {error}.") from error
 
 
-def _entry(path: str, place: int, number: bytes, phrase: bytes, other: bytes) -> tuple[str, str]:
+def _parse_entry(path: str, index: int, number: bytes, phrase: bytes, other: bytes) -> tuple[str, str]:
     try:
         float(number)
         return phrase.decode().strip(), other.decode().strip()
     except (ValueError, AttributeError) as error:
         raise BackendError(
-            f"{printable(path)}, line {3 * place + 1}: no entry of a table of paraphrases. Each has three "
-            "lines: a probability, a phrase, and a phrase that can stand for it."
+            f"{printable(path)}, line {3 * index + 1}: not an entry of a table of paraphrases, which has "
+            "three lines: a probability, a phrase, and a paraphrase."
         ) from error
 
 
-def _opened(path: str) -> BufferedReader:
+def _open(path: str) -> BufferedReader:
     try:
         return Path(path).open("rb")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Words, parts of speech and names, by spaCy."""
+"""Tokens, parts of speech and named entities by spaCy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ _FACTORIES = frozenset(
     {*_NEEDED, "parser", "senter", "sentencizer", "entity_ruler", "entity_linker", "span_ruler", "spancat"}
     | {"textcat", "textcat_multilabel", "merge_entities", "merge_noun_chunks", "merge_subtokens"}
 )
-"""spaCy's own components; those that are not needed may be there, but are not loaded."""
+"""Components of spaCy itself; those that are not needed are not loaded."""
 _OWN = ("spacy.", "spacy-legacy.")
-"""What the names of spaCy's own functions begin with."""
+"""Prefixes of the names of functions in spaCy itself."""
 
 
 @dataclass(frozen=True)
 class SpacyTagger:
-    """A pipeline of spaCy: an asset, or a folder that `nlp.to_disk` wrote."""
+    """A spaCy pipeline: an asset, or a folder written by `nlp.to_disk`."""
 
     name: ClassVar[str] = "spacy-tagger"
     version: ClassVar[int] = 1
@@ -42,7 +42,7 @@ class SpacyTagger:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all files of the pipeline."""
+        """The hash of all files of the pipeline."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             _check_known(self.model)
@@ -51,15 +51,15 @@ class SpacyTagger:
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The assets behind it, for their licences."""
+        """The names of the assets that the model consists of, for their licences."""
         return matching_assets(self.model)
 
     def tag(self, texts: Sequence[str]) -> list[list[Word]]:
-        """The words of each text; white space is none."""
-        pipeline = _pipeline(self._folder, self.fingerprint)
+        """The words of each text, without white space."""
+        pipeline = _load_pipeline(self._folder, self.fingerprint)
         unique = list(dict.fromkeys(texts))
-        found = dict(zip(unique, _tagged(pipeline, unique), strict=True))
-        return [list(found[text]) for text in texts]
+        words = dict(zip(unique, _tag(pipeline, unique), strict=True))
+        return [list(words[text]) for text in texts]
 
     @property
     def _folder(self) -> Path:
@@ -71,52 +71,52 @@ class SpacyTagger:
 
 
 def _check_known(model: str) -> None:
-    known = assets_of_kind("tagger")
-    if check_kind(model, "tagger", "tagger") not in known:
+    names = assets_of_kind("tagger")
+    if check_kind(model, "tagger", "tagger") not in names:
         raise BackendError(
-            f"There is no folder '{printable(model)}', nor such a tagger ({', '.join(known)})."
+            f"There is no folder '{printable(model)}', nor such a tagger ({', '.join(names)})."
         )
 
 
 class _Pipeline(NamedTuple):
-    """A pipeline, which one thread may use at a time."""
+    """A pipeline with a lock, since only one thread can use it at a time."""
 
     language: "Language"
     lock: Lock
 
 
 @lru_cache(maxsize=2)
-def _pipeline(folder: Path, fingerprint: str) -> _Pipeline:
-    """Loaded once for each process and content."""
+def _load_pipeline(folder: Path, fingerprint: str) -> _Pipeline:
+    """Load a pipeline, once per process for each fingerprint."""
     try:
         from spacy.util import load_config, load_model_from_path
     except ImportError as missing:
         raise MissingExtra("Tagging", "spacy", "tagger") from missing
     try:
         config = load_config(folder / "config.cfg")
-        _check_own(folder, config)
+        _check_config(folder, config)
         unused = [name for name in config["nlp"]["pipeline"] if name not in _NEEDED]
         return _Pipeline(load_model_from_path(folder, exclude=unused), Lock())
     except BackendError:
         raise
-    except Exception as error:  # spaCy's errors are of many kinds
+    except Exception as error:  # spaCy raises errors of many types
         reason = printable(" ".join(str(error).split()))
-        raise BackendError(f"{folder}: no spaCy pipeline can be loaded from it: {reason}") from error
+        raise BackendError(f"{folder} cannot be loaded as a spaCy pipeline: {reason}") from error
 
 
-def _check_own(folder: Path, config: Mapping[str, Any]) -> None:
-    """Only what is part of spaCy is run: no code of other packages, and no other pipelines."""
+def _check_config(folder: Path, config: Mapping[str, Any]) -> None:
+    """Refuse configurations that would run code of other packages or load other pipelines."""
     for section in ("nlp", "components"):
         for key, value in _settings(config.get(section, {})):
-            if not _is_own(key, str(value)):
+            if not _is_part_of_spacy(key, str(value)):
                 raise BackendError(
-                    f"{folder}: its config.cfg calls for '{printable(str(value))}'; "
-                    "only what is part of spaCy itself is loaded."
+                    f"{folder}: config.cfg uses '{printable(str(value))}'; "
+                    "only components of spaCy itself are loaded."
                 )
 
 
-def _is_own(key: str, value: str) -> bool:
-    if key == "factory":  # any installed package may have added some
+def _is_part_of_spacy(key: str, value: str) -> bool:
+    if key == "factory":  # other packages can register factories
         return value in _FACTORIES
     return key != "source" and (not key.startswith("@") or value.startswith(_OWN))
 
@@ -129,7 +129,7 @@ def _settings(section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _tagged(pipeline: _Pipeline, texts: list[str]) -> list[tuple[Word, ...]]:
+def _tag(pipeline: _Pipeline, texts: list[str]) -> list[tuple[Word, ...]]:
     language, lock = pipeline
     longest = max(map(len, texts), default=0)
     if longest > language.max_length:
@@ -137,7 +137,7 @@ def _tagged(pipeline: _Pipeline, texts: list[str]) -> list[tuple[Word, ...]]:
             f"A text of {longest:,} characters is too long for the tagger, which reads at most "
             f"{language.max_length:,}."
         )
-    with lock, language.memory_zone():  # else each new word would stay in memory for good
+    with lock, language.memory_zone():  # without it, each new word would stay in memory
         docs = language.pipe([without_surrogates(text) for text in texts])
         return [_words(text, doc) for text, doc in zip(texts, docs, strict=True)]
 

@@ -1,4 +1,4 @@
-"""Static word vectors from files in any of the usual formats."""
+"""Static word vectors from files in the usual formats."""
 
 import json
 from collections.abc import Sequence
@@ -21,26 +21,26 @@ from dialoscope.core.safe_text import printable
 from dialoscope.models.asset_kinds import assets_of_kind, check_kind, matching_assets
 from dialoscope.models.content import content_hash
 from dialoscope.models.protocols import Vectors
-from dialoscope.models.vector_files import Files, files_of, read_blocks, read_matrix
+from dialoscope.models.vector_files import Files, find_files, read_blocks, read_matrix
 
 Case = Literal["as-is", "lower", "either"]
 
 _FORMAT = 1
 _ROWS = 8192
 _LARGE = 2**28
-"""Bytes from which on preparing takes long enough to be told."""
+"""Size in bytes above which a notice is shown, since the preparation takes a while."""
 
 
 @dataclass(frozen=True)
 class StaticVectors:
-    """Word vectors of an asset, or of a file or folder: word2vec, GloVe, or npy with a vocabulary."""
+    """Word vectors from an asset, a file or a folder: word2vec, GloVe, or npy with a vocabulary."""
 
     name: ClassVar[str] = "static-vectors"
     version: ClassVar[int] = 1
 
     model: str = "glove-50d"
     case: Case = "either"
-    """How a word is looked up: as it is, in lower case, or as it is and then in lower case."""
+    """Case of the words to look up: unchanged, lower case, or unchanged first and then lower case."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "model", str(self.model))  # a Path is plain enough
@@ -55,12 +55,12 @@ class StaticVectors:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the files, words and numbers."""
-        return _source(self.model).fingerprint
+        """The hash of the files."""
+        return _find_source(self.model).fingerprint
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The assets behind it, for their licences."""
+        """The names of the assets that the model consists of, for their licences."""
         return matching_assets(self.model)
 
     @property
@@ -70,26 +70,26 @@ class StaticVectors:
 
     @property
     def mean(self) -> Vectors:
-        """The mean of all vectors of the files."""
+        """The mean of all vectors."""
         return self._table.mean
 
     def vectors(self, words: Sequence[str]) -> Vectors:
-        """One row for each word, NaN for a word that has none."""
+        """An array with one row per word, NaN for unknown words."""
         unique = dict.fromkeys(words)
-        rows = dict(zip(unique, self._rows(list(unique)).tolist(), strict=True))
+        rows = dict(zip(unique, self._find_rows(list(unique)).tolist(), strict=True))
         return self._table.rows(np.array([rows[word] for word in words], np.int64))
 
-    def _rows(self, words: list[str]) -> Ints:
+    def _find_rows(self, words: list[str]) -> Ints:
         lowered = [word.lower() for word in words]
-        found = self._table.find(lowered if self.case == "lower" else words)
+        rows = self._table.find(lowered if self.case == "lower" else words)
         if self.case == "either":
-            found = np.where(found < 0, self._table.find(lowered), found)
-        return found
+            rows = np.where(rows < 0, self._table.find(lowered), rows)
+        return rows
 
     @property
     def _table(self) -> "_Table":
-        source = _source(self.model)
-        return _table(source.files, source.fingerprint)
+        source = _find_source(self.model)
+        return _load_table(source.files, source.fingerprint)
 
 
 class _Source(NamedTuple):
@@ -97,18 +97,18 @@ class _Source(NamedTuple):
     fingerprint: str
 
 
-def _source(model: str) -> _Source:
-    """Where the vectors are, and a hash of them."""
-    place = Path(model).expanduser()
-    if place.exists():
-        files = files_of(place.absolute())
+def _find_source(model: str) -> _Source:
+    """Return the files of word vectors and their hash."""
+    path = Path(model).expanduser()
+    if path.exists():
+        files = find_files(path.absolute())
         return _Source(files, content_hash(files.all))
     if model in assets.ASSETS:
         folder = assets.locate(check_kind(model, "set of word vectors", "word vectors"))
-        return _Source(files_of(folder), assets.fingerprint(model))
-    known = ", ".join(assets_of_kind("word vectors"))
+        return _Source(find_files(folder), assets.fingerprint(model))
+    names = ", ".join(assets_of_kind("word vectors"))
     raise BackendError(
-        f"There is no file or folder '{printable(model)}', and no asset of that name ({known})."
+        f"There is no file or folder '{printable(model)}', and no asset of that name ({names})."
     )
 
 
@@ -118,51 +118,51 @@ def _folder() -> Path:
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """The vectors and an index of the words, all on the disk: a start reads next to nothing.
+    """The vectors and an index of the words, mapped from disk, so that little is read at the start.
 
-    Words are found by a hash and then compared, letter by letter.
+    Words are found by their hash and then compared.
     """
 
     vectors: NDArray[np.floating[Any]]  # (words, dims)
     letters: NDArray[np.uint8]
-    """Of all words, one after the other, in the order of their hashes."""
+    """The UTF-8 bytes of all words, in the order of their hashes."""
     starts: Ints  # (words + 1,)
     hashes: NDArray[np.uint64]  # (words,), ascending
     row: Ints  # (words,)
 
     def find(self, words: list[str]) -> Ints:
-        """The row of each word, -1 for one that is not there."""
-        spelled = [word.encode("utf-8", "surrogatepass") for word in words]
-        wanted = _hashes(spelled)
-        places = np.searchsorted(self.hashes, wanted)
-        places[self.hashes[np.minimum(places, len(self.hashes) - 1)] != wanted] = len(self.hashes)
-        found = np.full(len(words), -1)
-        for number in np.flatnonzero(places < len(self.hashes)).tolist():
-            found[number] = self._row(spelled[number], int(places[number]))
-        return found
+        """Return the row of each word, -1 for unknown words."""
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+        hashes = _hashes(encoded)
+        positions = np.searchsorted(self.hashes, hashes)
+        positions[self.hashes[np.minimum(positions, len(self.hashes) - 1)] != hashes] = len(self.hashes)
+        rows = np.full(len(words), -1)
+        for number in np.flatnonzero(positions < len(self.hashes)).tolist():
+            rows[number] = self._row(encoded[number], int(positions[number]))
+        return rows
 
-    def _row(self, word: bytes, place: int) -> int:
-        """Its row, if it is among the words from this place on that have the same hash."""
-        hashed = self.hashes[place]
-        while place < len(self.hashes) and self.hashes[place] == hashed:
-            if self.letters[self.starts[place] : self.starts[place + 1]].tobytes() == word:
-                return int(self.row[place])
-            place += 1
+    def _row(self, word: bytes, position: int) -> int:
+        """Return the row of a word among the words with the same hash, which begin at a position."""
+        word_hash = self.hashes[position]
+        while position < len(self.hashes) and self.hashes[position] == word_hash:
+            if self.letters[self.starts[position] : self.starts[position + 1]].tobytes() == word:
+                return int(self.row[position])
+            position += 1
         return -1
 
     @cached_property
     def mean(self) -> Vectors:
-        """Of all rows, some of which are in memory at a time."""
+        """The mean of all rows, computed in chunks."""
         starts = range(0, len(self.vectors), _ROWS)
         sums = [self.vectors[start : start + _ROWS].sum(axis=0, dtype=float) for start in starts]
         return np.asarray(np.sum(sums, axis=0) / len(self.vectors), np.float32)
 
     def rows(self, numbers: Ints) -> Vectors:
-        """These rows, NaN for -1."""
-        found = np.full((len(numbers), self.vectors.shape[1]), np.nan, np.float32)
+        """Return rows by number, NaN for -1."""
+        rows = np.full((len(numbers), self.vectors.shape[1]), np.nan, np.float32)
         known = np.flatnonzero(numbers >= 0)
-        found[known] = self.vectors[numbers[known]]
-        return found
+        rows[known] = self.vectors[numbers[known]]
+        return rows
 
 
 def _hashes(words: list[bytes]) -> NDArray[np.uint64]:
@@ -171,35 +171,35 @@ def _hashes(words: list[bytes]) -> NDArray[np.uint64]:
 
 
 @lru_cache(maxsize=4)
-def _table(files: Files, fingerprint: str) -> _Table:
-    """Prepared once for each machine, opened once for each process."""
+def _load_table(files: Files, fingerprint: str) -> _Table:
+    """Open a table once per process; prepare its files once per machine."""
     folder = _folder() / f"{fingerprint}-{_FORMAT}"
     with suppress(OSError, ValueError, KeyError):
-        return _opened(folder, files)
+        return _open_table(folder, files)
     try:
-        return _prepared(folder, files)
+        return _prepare_table(folder, files)
     except (OSError, ValueError, KeyError) as error:
         raise BackendError(
             f"The word vectors of {files.vectors} cannot be prepared in {folder.parent}: {error}. "
-            "Set DIALOSCOPE_CACHE to a folder that can be written and has room for them."
+            "Set DIALOSCOPE_CACHE to a writable folder with enough space."
         ) from error
 
 
-def _prepared(folder: Path, files: Files) -> _Table:
-    """By one process at a time: none removes what another has just made."""
+def _prepare_table(folder: Path, files: Files) -> _Table:
+    """Prepare the files of a table, by one process at a time, and open them."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    waiting = f"Waiting for another process that prepares {printable(files.vectors.name)}."
+    waiting = f"Waiting for another process that is preparing {printable(files.vectors.name)}."
     with lock(folder.with_name(f"{folder.name}.lock"), waiting):
         with suppress(OSError, ValueError, KeyError):  # another process was faster
-            return _opened(folder, files)
+            return _open_table(folder, files)
         if sum(path.stat().st_size for path in files.all) >= _LARGE:
-            notice(f"Preparing {printable(files.vectors.name)} for quick starts, which is done once.")
-        _prepare(folder, files)
-        return _opened(folder, files)
+            notice(f"Preparing {printable(files.vectors.name)} for fast loading; this is done once.")
+        _write_table(folder, files)
+        return _open_table(folder, files)
 
 
-def _opened(folder: Path, files: Files) -> _Table:
-    """What was prepared; a ValueError where something about it does not fit."""
+def _open_table(folder: Path, files: Files) -> _Table:
+    """Open the prepared files; raise a ValueError if they are inconsistent."""
     about = json.loads((folder / "about.json").read_bytes())
     words, dims = int(about["words"]), int(about["dims"])
     index = {
@@ -217,27 +217,27 @@ def _opened(folder: Path, files: Files) -> _Table:
     return table
 
 
-def _prepare(folder: Path, files: Files) -> None:
-    """Beside its place first, so that it is there whole or not at all."""
+def _write_table(folder: Path, files: Files) -> None:
+    """Write the files to a temporary folder, then rename it, so that the folder is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with stage(folder) as staging:
-        beside = staging.new
-        beside.mkdir()
-        words, dims = _matrix_words(files) if files.vocabulary else _copied_words(beside, files)
+        new = staging.new
+        new.mkdir()
+        words, dims = _read_matrix_words(files) if files.vocabulary else _copy_vectors(new, files)
         if not words:
-            raise BackendError(f"{files.vectors} holds no words.")
-        _write_index(beside, words)
-        (beside / "about.json").write_text(json.dumps({"words": len(words), "dims": dims}))
-        staging.place(folder, replace=True)  # what did not fit is replaced
+            raise BackendError(f"{files.vectors} contains no words.")
+        _write_index(new, words)
+        (new / "about.json").write_text(json.dumps({"words": len(words), "dims": dims}))
+        staging.place(folder, replace=True)  # replaces an inconsistent folder
 
 
-def _matrix_words(files: Files) -> tuple[list[bytes], int]:
+def _read_matrix_words(files: Files) -> tuple[list[bytes], int]:
     matrix = read_matrix(files)
     return matrix.words, matrix.vectors.shape[1]
 
 
-def _copied_words(folder: Path, files: Files) -> tuple[list[bytes], int]:
-    """The words; their vectors go into a file that can be mapped into memory."""
+def _copy_vectors(folder: Path, files: Files) -> tuple[list[bytes], int]:
+    """Copy the vectors to a file that can be mapped into memory; return the words and the dimension."""
     words: list[bytes] = []
     dims = 0
     with (folder / "vectors.f32").open("wb") as file:
@@ -250,8 +250,8 @@ def _copied_words(folder: Path, files: Files) -> tuple[list[bytes], int]:
 
 def _write_index(folder: Path, words: list[bytes]) -> None:
     hashes = _hashes(words)
-    order = np.argsort(hashes, kind="stable")  # of a word that is there twice, the first is found
-    ordered = [words[place] for place in order.tolist()]
+    order = np.argsort(hashes, kind="stable")  # of a repeated word, the first is found
+    ordered = [words[row] for row in order.tolist()]
     lengths = np.fromiter(map(len, ordered), np.int64, len(ordered))
     np.save(folder / "letters.npy", np.frombuffer(b"".join(ordered), np.uint8))
     np.save(folder / "starts.npy", np.concatenate(([0], np.cumsum(lengths))))

@@ -16,11 +16,11 @@ from dialoscope.models.content import content_hash
 from dialoscope.models.registry import locate
 
 PARTS: Mapping[str, str] = MappingProxyType({"n": "noun", "v": "verb", "a": "adj", "r": "adv"})
-"""The parts of speech, and what the files of each are called."""
+"""Parts of speech and the names of their files."""
 
 _COUNTS = "index.sense"
 _PARTS_BY_NUMBER = MappingProxyType({"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"})
-"""How a line of the counts says which part of speech it is about; 5 are adjectives near another."""
+"""Numbers of the parts of speech in the file of counts; 5 are satellite adjectives."""
 
 # Morphy's rules (https://wordnet.princeton.edu/documentation/morphy7wn); NLTK has one more, for -ves.
 _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
@@ -55,7 +55,7 @@ _ANY_ENDING = MappingProxyType({part: tuple(old for old, _ in endings) for part,
 
 @dataclass(frozen=True)
 class WordNet:
-    """Which English words mean the same; a meaning is written as its part of speech and number: n02084071."""
+    """Synonyms of English words; a synset is named by its part of speech and offset: n02084071."""
 
     name: ClassVar[str] = "wordnet"
     version: ClassVar[int] = 1
@@ -68,93 +68,99 @@ class WordNet:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the database files; those that changed since it was last asked for are read anew."""
-        now = _database(self.model)
-        if now != _opened(self.model):
-            _opened.cache_clear()
-        return now.fingerprint
+        """The hash of the database files; files that have changed since the last call are read again."""
+        current = _find_database(self.model)
+        if current != _open_database(self.model):
+            _open_database.cache_clear()
+        return current.fingerprint
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The assets behind it, for their licences."""
+        """The names of the assets that the model consists of, for their licences."""
         return matching_assets(self.model)
 
     def synsets(self, word: str, part: str = "") -> tuple[str, ...]:
-        """The meanings of a word in any of its forms, in WordNet's order, which puts common ones first."""
-        database = _opened(self.model)
-        found = [_listed(database, form, one) for one in part or PARTS for form in self.base_forms(word, one)]
-        return tuple(dict.fromkeys(chain.from_iterable(found)))
+        """The synsets of a word in any inflected form, in the order of WordNet, most frequent first."""
+        database = _open_database(self.model)
+        synsets = [
+            _look_up(database, form, pos) for pos in part or PARTS for form in self.base_forms(word, pos)
+        ]
+        return tuple(dict.fromkeys(chain.from_iterable(synsets)))
 
     def listed(self, word: str, part: str = "") -> tuple[str, ...]:
-        """The meanings that stand under this very form."""
-        database = _opened(self.model)
-        return tuple(chain.from_iterable([_listed(database, word, one) for one in part or PARTS]))
+        """The synsets listed under exactly this form."""
+        database = _open_database(self.model)
+        return tuple(chain.from_iterable([_look_up(database, word, pos) for pos in part or PARTS]))
 
     def members(self, synset: str) -> tuple[str, ...]:
-        """The words with this meaning, as they are written: proper names begin with a capital letter."""
-        return _members(_opened(self.model), synset)
+        """The words of a synset in their usual spelling, with capital letters in proper names."""
+        return _members(_open_database(self.model), synset)
 
     def count(self, word: str, synset: str) -> int:
-        """How often the word had this meaning in SemCor; 0 where the folder lacks index.sense, which says."""
-        return _counts(_opened(self.model), word.lower()).get(synset, 0)
+        """The frequency of a word with this meaning in SemCor; 0 if the folder has no index.sense."""
+        return _counts(_open_database(self.model), word.lower()).get(synset, 0)
 
     def base_forms(self, word: str, part: str) -> tuple[str, ...]:
-        """The word and what its ending or the list of exceptions makes of it, if WordNet lists them."""
-        word, database = word.lower(), _opened(self.model)
-        forms = _exceptions(database, part).get(word) or _without_ending(word, part)
-        return tuple([form for form in dict.fromkeys((word, *forms)) if _listed(database, form, part)])
+        """The word and its base forms by endings or exceptions, if WordNet lists them."""
+        word, database = word.lower(), _open_database(self.model)
+        forms = _exceptions(database, part).get(word) or _strip_ending(word, part)
+        return tuple([form for form in dict.fromkeys((word, *forms)) if _look_up(database, form, part)])
 
     def irregular(self, word: str) -> tuple[str, ...]:
-        """The base forms of a word whose form follows no rule: went → go."""
-        database = _opened(self.model)
+        """The base forms of an irregular form: went → go."""
+        database = _open_database(self.model)
         return tuple(
             dict.fromkeys(base for part in PARTS for base in _exceptions(database, part).get(word, ()))
         )
 
 
-def _without_ending(word: str, part: str) -> list[str]:
+def _strip_ending(word: str, part: str) -> list[str]:
     if not word.endswith(_ANY_ENDING[part]):
         return []
     return [word.removesuffix(old) + new for old, new in _ENDINGS[part] if word.endswith(old)]
 
 
 class _Database(NamedTuple):
-    """The files of a lexicon as they were when they were last looked at."""
+    """The folder of a lexicon and the hash of its files."""
 
     folder: str
     fingerprint: str
 
 
 @lru_cache(maxsize=8)
-def _opened(asset: str) -> _Database:
-    """Kept until the fingerprint is asked for: to look at twelve files for each word would take too long."""
-    return _database(asset)
+def _open_database(asset: str) -> _Database:
+    """Return the database as of the last call of `fingerprint`, since checking files takes time."""
+    return _find_database(asset)
 
 
-def _database(asset: str) -> _Database:
-    mine = Path(asset).expanduser() if asset else None
-    folder = mine if mine and mine.is_dir() else locate(check_kind(asset, "lexicon", "lexicon"))
+def _find_database(asset: str) -> _Database:
+    user_folder = Path(asset).expanduser() if asset else None
+    folder = (
+        user_folder
+        if user_folder and user_folder.is_dir()
+        else locate(check_kind(asset, "lexicon", "lexicon"))
+    )
     files = [
-        folder / name for one in PARTS.values() for name in (f"index.{one}", f"data.{one}", f"{one}.exc")
+        folder / name for pos in PARTS.values() for name in (f"index.{pos}", f"data.{pos}", f"{pos}.exc")
     ]
     for file in files:
         if not file.is_file():
             raise BackendError(
-                f"{printable(str(folder))} holds no WordNet: it has no {file.name}. Name a folder with the "
-                "database files of WordNet, or leave the lexicon as it is: wordnet."
+                f"{printable(str(folder))} does not contain WordNet: it has no {file.name}. Name a folder "
+                "with the database files of WordNet, or use the default lexicon: wordnet."
             )
     counts = folder / _COUNTS
     return _Database(str(folder), content_hash([*files, *([counts] if counts.is_file() else [])]))
 
 
 @lru_cache(maxsize=1 << 18)
-def _listed(database: _Database, word: str, part: str) -> tuple[str, ...]:
-    """The numbers at the end of the word's line in the index."""
+def _look_up(database: _Database, word: str, part: str) -> tuple[str, ...]:
+    """Return the synsets in the line of a word in the index."""
     lines, start = _index(database, part), word + " "
-    place = bisect_left(lines, start)
-    if place == len(lines) or not lines[place].startswith(start) or " " in word:
+    index = bisect_left(lines, start)
+    if index == len(lines) or not lines[index].startswith(start) or " " in word:
         return ()
-    fields = lines[place].split()
+    fields = lines[index].split()
     try:
         return tuple([part + offset for offset in fields[-int(fields[2]) :]])
     except (ValueError, IndexError) as error:
@@ -163,13 +169,13 @@ def _listed(database: _Database, word: str, part: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _index(database: _Database, part: str) -> list[str]:
-    """The lines of an index without those of its licence, in order."""
+    """Return the sorted lines of an index without its licence."""
     path = Path(database.folder, f"index.{PARTS[part]}")
     try:
         lines = [line for line in _read(path).decode().split("\n") if line and not line.startswith(" ")]
     except UnicodeDecodeError as error:
         raise _damaged(path) from error
-    lines.sort()  # they are sorted in the files of Princeton, which makes this cheap
+    lines.sort()  # fast, since the original files are sorted
     return lines
 
 
@@ -185,30 +191,30 @@ def _exceptions(database: _Database, part: str) -> Mapping[str, tuple[str, ...]]
 
 @lru_cache(maxsize=1 << 16)
 def _members(database: _Database, synset: str) -> tuple[str, ...]:
-    """From the line of the data file at the synset's number, which is its place in bytes."""
+    """Read the words of a synset from the data file, where its number is an offset in bytes."""
     data, start = _data(database, synset[0]), int(synset[1:])
     try:
         _, _, _, count, rest = data[start : data.index(b"\n", start)].decode().split(" ", 4)
         words = rest.split(" ", 2 * int(count, 16))[: 2 * int(count, 16) : 2]
     except ValueError as error:  # no line, no text, or too few fields
         raise _damaged(Path(database.folder, f"data.{PARTS[synset[0]]}")) from error
-    # Some adjectives carry a note on where they may stand: galore(ip).
+    # Some adjectives have a syntactic marker: galore(ip).
     return tuple(word.partition("(")[0] for word in words)
 
 
 @lru_cache(maxsize=1 << 16)
 def _counts(database: _Database, word: str) -> Mapping[str, int]:
-    """The meanings of a word, each with how often it was found: the lines of the word stand together."""
+    """Return the frequencies of the meanings of a word, whose lines are consecutive."""
     lines, start = _senses(database), word + "%"
-    place, found = bisect_left(lines, start), {}
+    index, counts = bisect_left(lines, start), {}
     try:
-        while place < len(lines) and lines[place].startswith(start):
-            key, offset, _, count = lines[place].split()
-            found[_PARTS_BY_NUMBER[key[len(start)]] + offset] = int(count)
-            place += 1
+        while index < len(lines) and lines[index].startswith(start):
+            key, offset, _, count = lines[index].split()
+            counts[_PARTS_BY_NUMBER[key[len(start)]] + offset] = int(count)
+            index += 1
     except (ValueError, KeyError, IndexError) as error:
         raise _damaged(Path(database.folder, _COUNTS)) from error
-    return MappingProxyType(found)
+    return MappingProxyType(counts)
 
 
 @lru_cache(maxsize=2)
@@ -235,4 +241,4 @@ def _read(path: Path) -> bytes:
 
 
 def _damaged(path: Path) -> BackendError:
-    return BackendError(f"{printable(str(path))} is no file of WordNet's, or it is damaged.")
+    return BackendError(f"{printable(str(path))} is not a file of WordNet, or it is damaged.")

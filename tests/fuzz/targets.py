@@ -27,7 +27,7 @@ from dialoscope.models import registry as assets
 from dialoscope.models.bilinear import BilinearRegressor
 from dialoscope.models.checkpoints import Checkpoint
 from dialoscope.models.corpus import FileCorpus
-from dialoscope.models.vector_files import files_of, read_blocks, read_matrix
+from dialoscope.models.vector_files import find_files, read_blocks, read_matrix
 from dialoscope.training.nli_pairs import read_pairs
 from tests.fuzz import mutations, seeds
 from tests.fuzz.seeds import FORMATS, Rows
@@ -248,7 +248,7 @@ def load_checkpoint(path: Path, rng: Random) -> object:
 
 
 def read_vectors(path: Path, rng: Random) -> object:
-    files = files_of(path)
+    files = find_files(path)
     if files.vocabulary is not None:
         return len(read_matrix(files).words)
     return sum(len(block.words) for block in read_blocks(files.vectors))

@@ -39,20 +39,20 @@ def as_markdown() -> str:
     return render_markdown([Grid(head, rows)])
 
 
-class Verification(NamedTuple):
+class AssetCheck(NamedTuple):
     """The result of comparing hashes, as lines to show."""
 
     valid: list[str]
     damaged: list[str]
 
 
-def verify_assets(names: Iterable[str] = ()) -> Verification:
+def verify_assets(names: Iterable[str] = ()) -> AssetCheck:
     """Compare the hashes of all files of these assets, or of all installed ones if none is named."""
     wanted = list(names)
     states = [state for state in verify(wanted or ASSETS) if wanted or state.folder]
     valid = [f"{state.asset.name} is intact ({state.folder})." for state in states if _is_intact(state)]
     damaged = [_complaint(state) for state in states if not _is_intact(state)]
-    return Verification(valid or ([] if damaged else ["No asset is installed."]), damaged)
+    return AssetCheck(valid or ([] if damaged else ["No asset is installed."]), damaged)
 
 
 def _row(state: Status) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from dialoscope.models import vector_files
 from dialoscope.models.bilinear import BilinearRegressor
 from dialoscope.models.checkpoints import Checkpoint
 from dialoscope.models.locations import configuration
-from dialoscope.models.vector_files import files_of, read_blocks, read_matrix
+from dialoscope.models.vector_files import find_files, read_blocks, read_matrix
 from tests.conftest import ROOT
 
 DEEP = "[" * 100_000
@@ -44,7 +44,7 @@ def test_a_matrix_whose_header_is_no_expression_is_refused(tmp_path, header):
     (tmp_path / "a.npy").write_bytes(content[:start] + padded + content[-16:])
     (tmp_path / "a.txt").write_text("a\nb\n")
     with pytest.raises(BackendError, match="no matrix of numbers can be read from it"):
-        read_matrix(files_of(tmp_path))
+        read_matrix(find_files(tmp_path))
 
 
 def test_a_composite_with_a_number_beyond_doubles_is_refused(tmp_path):

@@ -376,9 +376,9 @@ def test_a_table_gives_paraphrases_in_its_order(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"0.5\na\nb\n0.5\na\n", r"line 4: no entry of a table of paraphrases\. Each has three lines"),
-        (b"a\nb\nc\n", "line 1: no entry"),
-        (b"0.5\n\xff\nb\n", "line 1: no entry"),
+        (b"0.5\na\nb\n0.5\na\n", r"line 4: not an entry of a table of paraphrases, which has three"),
+        (b"a\nb\nc\n", "line 1: not an entry"),
+        (b"0.5\n\xff\nb\n", "line 1: not an entry"),
         (gzip.compress(b"0.5\na\nb\n")[:-9], r"is damaged: "),
     ],
 )

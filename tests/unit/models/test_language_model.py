@@ -204,7 +204,7 @@ def test_all_probabilities_of_a_next_token_sum_to_one(tiny):
     words = Tokenizer.from_file(str(tiny("gpt2") / "tokenizer.json"))
     engine = model(tiny("gpt2"))._engine
     pieces = [cut(words.encode("how are").ids, (token,), (0,), 96)[0] for token in range(size)]
-    total = sum(math.exp(float(values[0])) for _, values in engine._scored(pieces))
+    total = sum(math.exp(float(values[0])) for _, values in engine._score(pieces))
     assert total == pytest.approx(1, abs=1e-5)
 
 
@@ -517,7 +517,7 @@ def test_a_plain_llama_saved_without_its_head_is_whole_only_where_the_head_is_sh
     if name == "llama-tied":
         assert_equal(model(folder).log_probabilities(PAIRS), by_transformers(tiny(name), PAIRS))
     else:
-        with pytest.raises(BackendError, match=r"lacks .*lm_head\.weight"):
+        with pytest.raises(BackendError, match=r"such as lm_head\.weight"):
             model(folder).log_probabilities(PAIRS)
 
 

@@ -109,17 +109,17 @@ def test_two_surrogates_are_two_characters():
 
 
 def test_it_loads_once_and_only_when_it_is_asked_something():
-    tagger._pipeline.cache_clear()
+    tagger._load_pipeline.cache_clear()
     one, other = SpacyTagger(), SpacyTagger("spacy-tagger")
-    assert tagger._pipeline.cache_info().misses == 0
+    assert tagger._load_pipeline.cache_info().misses == 0
     one.tag(["a"])
     other.tag(["b"])
-    assert tagger._pipeline.cache_info().misses == 1
+    assert tagger._load_pipeline.cache_info().misses == 1
 
 
 def test_what_is_not_needed_is_not_loaded():
     SpacyTagger().tag(["a"])
-    pipeline = tagger._pipeline(assets.locate("spacy-tagger"), assets.fingerprint("spacy-tagger"))
+    pipeline = tagger._load_pipeline(assets.locate("spacy-tagger"), assets.fingerprint("spacy-tagger"))
     assert pipeline.language.pipe_names == ["tok2vec", "tagger", "attribute_ruler", "lemmatizer", "ner"]
 
 
@@ -147,13 +147,13 @@ def test_a_tagger_that_is_not_there_is_an_error():
 
 
 def test_a_folder_without_a_pipeline_is_an_error(tmp_path):
-    with pytest.raises(BackendError, match="no spaCy pipeline can be loaded from it: "):
+    with pytest.raises(BackendError, match="cannot be loaded as a spaCy pipeline: "):
         SpacyTagger(str(tmp_path)).tag(["a"])
 
 
 def test_a_damaged_pipeline_is_an_error(folder):
     (folder / "tagger" / "model").write_bytes(b"\x01\x02")
-    with pytest.raises(BackendError, match="no spaCy pipeline can be loaded from it: "):
+    with pytest.raises(BackendError, match="cannot be loaded as a spaCy pipeline: "):
         SpacyTagger(str(folder)).tag(["a"])
 
 
@@ -173,7 +173,7 @@ def test_a_damaged_pipeline_is_an_error(folder):
 def test_what_is_not_part_of_spacy_is_refused(folder, old, new, shown):
     config = (folder / "config.cfg").read_text()
     old = old if old in config else "spacy.MaxoutWindowEncoder.v2"
-    message = f"its config.cfg calls for '{shown}'; only what is part of spaCy itself is loaded"
+    message = f"config.cfg uses '{shown}'; only components of spaCy itself are loaded"
     with pytest.raises(BackendError, match=message):
         changed(folder, old, new).tag(["a"])
 
@@ -182,7 +182,7 @@ def test_a_factory_that_an_installed_package_added_is_not_run(folder):
     from spacy.language import Language
 
     Language.factory("evil", func=lambda nlp, name: pytest.fail("foreign code"))
-    message = "its config.cfg calls for 'evil'; only what is part of spaCy itself is loaded"
+    message = "config.cfg uses 'evil'; only components of spaCy itself are loaded"
     with pytest.raises(BackendError, match=message):
         changed(folder, 'factory = "ner"', 'factory = "evil"').tag(["a"])
 

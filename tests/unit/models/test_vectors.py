@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     """Each test has a cache of its own."""
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cache"))
     content._hashed.cache_clear()
-    vectors._table.cache_clear()
+    vectors._load_table.cache_clear()
     return tmp_path
 
 
@@ -245,19 +245,25 @@ def test_any_bytes_are_vectors_or_a_clear_error(folder, what, start):
         ),
         (b"tea\n", "but this with: tea"),
         (b"<html> \x1b[2J</html>\n", r"but this with: <html> \\x1b\[2J</html>\\n"),
-        (b"3 0\n", r"promises vectors of 0 numbers; 1 to 100,000 make sense\."),
-        (b"3 999999999999\n", r"promises vectors of 999,999,999,999 numbers; 1 to 100,000 make sense\."),
+        (b"3 0\n", r"announces vectors of 0 numbers; 1 to 100,000 are supported\."),
+        (b"3 999999999999\n", r"announces vectors of 999,999,999,999 numbers; 1 to 100,000 are supported\."),
         (
             b"999999999999 2\n" + binary()[4:],
             r"ends at byte \d+, before the end of word [67] of the 999,999,999,999",
         ),
-        (binary()[:-8], r"ends at byte 91, before the end of word 5 of the 5 that its first line promises\."),
-        (binary(end=b"") + b"x", r", byte 94: more follows than the 5 words that its first line promises\."),
+        (
+            binary()[:-8],
+            r"ends at byte 91, before the end of word 5 of the 5 that the first line announces\.",
+        ),
+        (
+            binary(end=b"") + b"x",
+            r", byte 94: there are more than the 5 words that the first line announces\.",
+        ),
         (
             b"2 2\n" + b"\x01" * 100_000,
-            r", byte 4: here should begin word 1 of the 2 that its first line promises\.",
+            r", byte 4: word 1 of the 2 that the first line announces should begin here\.",
         ),
-        (text() + b"more 1 2 3\n", r"its first line promises 5 words, but 6 follow\."),
+        (text() + b"more 1 2 3\n", r"the first line announces 5 words, but 6 follow\."),
         (text(WORDS[:2], NUMBERS[:2])[:-30], r"line 3: 3 numbers should follow a word, but only \d do\."),
         (
             b"2 3\ntea one 2 3\n",
@@ -265,10 +271,13 @@ def test_any_bytes_are_vectors_or_a_clear_error(folder, what, start):
         ),
         (glove() + b"cake 1 2 three\n", "line 6: 3 numbers should follow a word; could not convert .*three"),
         (glove() + b"1\n", r"line 6: 3 numbers should follow a word, but only 0 do\."),
-        (glove() + b"cake\x07 1 nan 3\n", r"the vector of 'cake\\x07' holds a number that is not finite\."),
-        (glove() + b"cake 1 1e99 3\n", r"the vector of 'cake' holds a number that is not finite\."),
-        (binary(["a"], np.array([[np.inf]])), r"the vector of 'a' holds a number that is not finite\."),
-        (b"0 3\n", r"holds no words\."),
+        (
+            glove() + b"cake\x07 1 nan 3\n",
+            r"the vector of 'cake\\x07' contains a number that is not finite\.",
+        ),
+        (glove() + b"cake 1 1e99 3\n", r"the vector of 'cake' contains a number that is not finite\."),
+        (binary(["a"], np.array([[np.inf]])), r"the vector of 'a' contains a number that is not finite\."),
+        (b"0 3\n", r"contains no words\."),
         (b"tea " + b"1" * 2**22, r"line 1: longer than 4,194,304 bytes, so no word vector\."),
         (gzip.compress(glove())[:-20], "cannot be read: Compressed file ended before"),
         (gzip.compress(glove())[:20] + b"\xff" * 30, "cannot be read: "),
@@ -372,28 +381,31 @@ def nothing(place):
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (object_matrix, "no matrix of numbers can be read from it: "),
-        (cut_matrix, "no matrix of numbers can be read from it: "),
-        (huge_matrix, "no matrix of numbers can be read from it: "),
-        (flat_matrix, r"a row for each word; this is float32 of shape \(5,\)\."),
-        (whole_numbers, r"a row for each word; this is int64 of shape \(5, 3\)\."),
-        (no_columns, r"a row for each word; this is float32 of shape \(5, 0\)\."),
-        (undefined, r"row 3 \(counted from 0\) holds a number that is not finite\."),
-        (no_rows, r"holds no words\."),
+        (object_matrix, "cannot be read as a matrix of numbers: "),
+        (cut_matrix, "cannot be read as a matrix of numbers: "),
+        (huge_matrix, "cannot be read as a matrix of numbers: "),
+        (flat_matrix, r"one row per word; this is float32 of shape \(5,\)\."),
+        (whole_numbers, r"one row per word; this is int64 of shape \(5, 3\)\."),
+        (no_columns, r"one row per word; this is float32 of shape \(5, 0\)\."),
+        (undefined, r"row 3 \(counted from 0\) contains a number that is not finite\."),
+        (no_rows, r"contains no words\."),
         (too_few_words, r"m\.txt has 2 words, but .*m\.npy has 5 rows\."),
         (
             no_words,
-            r"needs one file with its words beside it .* found none\. Call it m\.txt, with a word on each",
+            r"needs one file with its words in the same folder .* found none\. Call it m\.txt, with a word",
         ),
         (several_words, r"found one\.txt, two\.json\."),
         (
             several_matrices,
-            r"which file holds the word vectors\? Found m\.npy, other\.npy\. Name the file itself\.",
+            r"which file contains the word vectors\? Found m\.npy, other\.npy\. Name the file itself\.",
         ),
         (no_json, "m.json: not JSON: "),
         (deep_json, "m.json: not JSON: "),
-        (wrong_json, "a vocabulary is a list of words, or an object that gives each word its row from 0 on"),
-        (no_table, "no table can be read from it: "),
+        (
+            wrong_json,
+            "a vocabulary is a list of words, or an object that maps each word to its row",
+        ),
+        (no_table, "cannot be read as a table: "),
         (table_without_text, r"a vocabulary needs a column of text, but has \['row'\]"),
         (only_text, r"Found m\.txt, other\.txt\."),
         (nothing, r"Found none\."),
@@ -427,7 +439,7 @@ def test_an_asset_of_another_kind_is_not_even_fetched(folder):
 
 def test_a_place_that_cannot_be_read_is_an_error(folder):
     with pytest.raises(BackendError, match=r"gone cannot be read: No such file or directory\."):
-        vector_files.files_of(folder / "gone")
+        vector_files.find_files(folder / "gone")
 
 
 def test_an_unknown_case_is_an_error():
@@ -438,7 +450,7 @@ def test_an_unknown_case_is_an_error():
 def test_a_cache_that_cannot_be_written_is_an_error(folder, monkeypatch):
     (folder / "file").write_text("")
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(folder / "file"))
-    message = "cannot be prepared in .*Not a directory.*Set DIALOSCOPE_CACHE to a folder that can be written"
+    message = "cannot be prepared in .*Not a directory.*Set DIALOSCOPE_CACHE to a writable folder"
     with pytest.raises(BackendError, match=message):
         written(folder / "v", glove()).vectors(["tea"])
 
@@ -446,7 +458,7 @@ def test_a_cache_that_cannot_be_written_is_an_error(folder, monkeypatch):
 def test_the_second_start_reads_what_the_first_prepared(folder, monkeypatch):
     found = written(folder / "v", glove())
     found.vectors(["tea"])
-    vectors._table.cache_clear()
+    vectors._load_table.cache_clear()
     monkeypatch.setattr(vectors, "read_blocks", lambda path: pytest.fail("it was prepared"))
     np.testing.assert_array_equal(found.vectors(["tea"]), NUMBERS[:1])
 
@@ -460,7 +472,7 @@ def test_the_second_start_reads_what_the_first_prepared(folder, monkeypatch):
 def test_what_was_prepared_and_is_damaged_is_prepared_anew(folder, part, harm):
     found = written(folder / "v", glove())
     found.vectors(["tea"])
-    vectors._table.cache_clear()
+    vectors._load_table.cache_clear()
     (prepared,) = (folder / "cache" / "vectors").glob("*-1")
     harm(prepared / part)
     np.testing.assert_array_equal(found.vectors(WORDS), NUMBERS)
@@ -469,7 +481,7 @@ def test_what_was_prepared_and_is_damaged_is_prepared_anew(folder, part, harm):
 def test_parts_that_do_not_belong_together_are_prepared_anew(folder):
     found = written(folder / "v", glove())
     found.vectors(["tea"])
-    vectors._table.cache_clear()
+    vectors._load_table.cache_clear()
     (prepared,) = (folder / "cache" / "vectors").glob("*-1")
     np.save(prepared / "row.npy", np.arange(3))
     np.testing.assert_array_equal(found.vectors(WORDS), NUMBERS)
@@ -515,7 +527,7 @@ def test_a_hash_that_cannot_be_noted_is_worked_out(folder, monkeypatch):
 def test_preparing_a_large_file_is_told(folder, monkeypatch, capsys):
     monkeypatch.setattr(vectors, "_LARGE", 1)
     written(folder / "news.bin", binary()).vectors(["tea"])
-    assert capsys.readouterr().err == "Preparing news.bin for quick starts, which is done once.\n"
+    assert capsys.readouterr().err == "Preparing news.bin for fast loading; this is done once.\n"
 
 
 def test_several_processes_prepare_at_once(folder):
@@ -528,7 +540,7 @@ def test_several_processes_prepare_at_once(folder):
     command = [sys.executable, "-c", program, str(folder / "v")]
     processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     shown = {process.communicate(timeout=60)[1] for process in processes}
-    assert shown <= {"", "Waiting for another process that prepares v.\n"}
+    assert shown <= {"", "Waiting for another process that is preparing v.\n"}
     assert sorted(path.suffix for path in (folder / "cache" / "vectors").iterdir()) == ["", ".lock"]
 
 
@@ -543,8 +555,8 @@ def test_what_another_process_prepares_is_waited_for_and_taken(folder):
     command = [sys.executable, "-c", program, str(folder / "v")]
     with lock(place.with_name(f"{place.name}.lock"), ""):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        assert process.stderr.readline() == "Waiting for another process that prepares v.\n"
-        vectors._prepare(place, vectors._source(found.model).files)
+        assert process.stderr.readline() == "Waiting for another process that is preparing v.\n"
+        vectors._write_table(place, vectors._find_source(found.model).files)
     assert process.communicate(timeout=60) == ("(1, 3)\n", "")
 
 

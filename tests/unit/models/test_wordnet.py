@@ -71,7 +71,7 @@ def test_it_gives_the_base_forms_of_nltk(oracle, words):
             assert list(lexicon.base_forms(word, part)) == oracle._morphy(word.lower(), part), (word, part)
 
 
-def test_what_is_listed_is_looked_up_as_it_stands(wordnet):
+def test_what_is_look_up_is_looked_up_as_it_stands(wordnet):
     lexicon = WordNet(str(wordnet))
     assert lexicon.listed("dogs") == ()
     assert lexicon.listed("dog", "v") == ("v02001858",)
@@ -100,7 +100,7 @@ def test_the_fingerprint_changes_with_the_files(wordnet, tmp_path):
 
 def test_it_is_ready_with_little_work(wordnet):
     """In processor time, which other programs do not lengthen; about 0.1 seconds, of 3 that are allowed."""
-    for remembering in (reading._index, reading._exceptions, reading._listed):
+    for remembering in (reading._index, reading._exceptions, reading._look_up):
         remembering.cache_clear()
     clock = time.process_time()
     assert WordNet().synsets("running")
@@ -110,7 +110,7 @@ def test_it_is_ready_with_little_work(wordnet):
 def test_a_folder_without_its_files_is_refused(tmp_path):
     (tmp_path / "index.noun").write_text("dog n 1 0 1 0 00000001\n")
     with pytest.raises(
-        BackendError, match=r"holds no WordNet: it has no data\.noun\. Name a folder with the"
+        BackendError, match=r"does not contain WordNet: it has no data\.noun\. Name a folder with the"
     ):
         WordNet(str(tmp_path)).synsets("dog")
 
@@ -157,20 +157,20 @@ def test_meteor_sees_a_lexicon_change(tiny):
 )
 def test_damaged_data_is_refused(tiny, damage):
     (tiny / "data.noun").write_bytes(damage)
-    with pytest.raises(BackendError, match=r"data\.noun is no file of WordNet's, or it is damaged\."):
+    with pytest.raises(BackendError, match=r"data\.noun is not a file of WordNet, or it is damaged\."):
         WordNet(str(tiny)).members("n00000000")
 
 
 @pytest.mark.parametrize("name", ["index.verb", "noun.exc"])
 def test_files_that_are_no_text_are_refused(tiny, name):
     (tiny / name).write_bytes(b"\xff\xfe\n")
-    with pytest.raises(BackendError, match=f"{name} is no file of WordNet's, or it is damaged"):
+    with pytest.raises(BackendError, match=f"{name} is not a file of WordNet, or it is damaged"):
         WordNet(str(tiny)).synsets("dogs")
 
 
 def test_a_damaged_line_of_an_index_is_refused(tiny):
     (tiny / "index.noun").write_text("dog n many\n")
-    with pytest.raises(BackendError, match=r"index\.noun is no file of WordNet's, or it is damaged"):
+    with pytest.raises(BackendError, match=r"index\.noun is not a file of WordNet, or it is damaged"):
         WordNet(str(tiny)).synsets("dog")
 
 
@@ -223,5 +223,5 @@ def test_counts_are_read_where_they_are_and_are_part_of_the_fingerprint(tiny):
 @pytest.mark.parametrize("content", [b"dog%9:05:00:: 00000000 1 42\n", b"dog%1:05 1\n", b"\xff\xfe"])
 def test_damaged_counts_are_refused(tiny, content):
     (tiny / "index.sense").write_bytes(content)
-    with pytest.raises(BackendError, match=r"index\.sense is no file of WordNet's, or it is damaged\."):
+    with pytest.raises(BackendError, match=r"index\.sense is not a file of WordNet, or it is damaged\."):
         WordNet(str(tiny)).count("dog", "n00000000")

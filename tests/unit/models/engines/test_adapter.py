@@ -377,7 +377,7 @@ def test_a_head_that_a_model_shares_with_its_vocabulary_is_refused(llama, tiny, 
     copied(folder, tmp_path / "b", base_model_name_or_path=str(tiny("llama-tied")))
     weights = {name: one for name, one in load_file(folder / WEIGHTS).items() if "lora" not in name}
     save_file(weights, tmp_path / "b" / WEIGHTS)
-    assert "has no such weights as lm_head.weight" in refused(tmp_path / "b")
+    assert "has no matching weight lm_head.weight" in refused(tmp_path / "b")
 
 
 @pytest.mark.filterwarnings("ignore:Model has `tie_word_embeddings=True`")
@@ -455,7 +455,7 @@ def test_a_head_that_is_not_there_is_told(bert, tmp_path):
 def test_a_head_of_another_shape_does_not_fit(tmp_path, bert):
     base = save_encoder("bert", tmp_path / "base", "ForSequenceClassification", num_labels=2)
     folder = copied(bert, tmp_path / "a", base_model_name_or_path=str(base))
-    with pytest.raises(BackendError, match=r"which has no such weights as classifier\.\w+\."):
+    with pytest.raises(BackendError, match=r"which has no matching weight classifier\.\w+\."):
         TransformerClassifier(str(folder), device="cpu").classify(PAIRS)
 
 
