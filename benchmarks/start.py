@@ -18,8 +18,8 @@ BARS = {"import dialoscope": 0.3, "dialoscope --help": 0.5, "language model": 1.
 SCORE = """
 import os, time
 os.environ["DIALOSCOPE_SCORES"], clock = "off", time.perf_counter()
-from dialoscope.backends import Continuation
-from dialoscope.backends.language_model import TransformerLanguageModel
+from dialoscope.models.protocols import Continuation
+from dialoscope.models.language_model import TransformerLanguageModel
 TransformerLanguageModel().log_probabilities([Continuation("How are you?\\n", "Fine.")])
 print(time.perf_counter() - clock)
 """

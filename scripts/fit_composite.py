@@ -21,8 +21,8 @@ from pathlib import Path
 from benchmarks._shared import corpora_folder
 
 ROOT = Path(__file__).resolve().parents[1]
-PLACE = ROOT / "dialoscope" / "assets" / "trained" / "composite"
-REGISTRY = ROOT / "dialoscope" / "assets" / "registry.py"
+PLACE = ROOT / "dialoscope" / "models" / "registry" / "trained" / "composite"
+REGISTRY = ROOT / "dialoscope" / "models" / "registry" / "entries.py"
 ASSETS_PAGE = ROOT / "docs" / "assets.md"
 METRIC_PAGE = ROOT / "docs" / "metrics" / "composite.md"
 CORPORA = (
