@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample.jsonl"
-RATED_WITH_REFERENCES = (
+RATED_PAIRS = (
     "grade/grade_*.jsonl",
     "usr_personachat/data.jsonl",
     "fbd/fbd_dailyz.jsonl",
