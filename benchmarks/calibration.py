@@ -2,10 +2,10 @@
 
     python benchmarks/calibration.py [TOPIC ...] [--trials 400] [--workers N] [--markdown] [--quick]
 
-Each topic draws data sets of which the truth is known, and counts how often the 95 % intervals hold it, how
-often tests at .05 reject where nothing is to be found, and how far estimates are from the truth. Ranges are
-what the documents claim; a share may leave its range by three standard errors, since so many trials show it
-only roughly. docs/statistics.md has the tables that --markdown prints.
+Each topic samples data sets with a known true value and measures the coverage of 95 % intervals, the type I
+error of tests at .05, and the bias of estimates. Ranges are what the documents claim; a share may leave its
+range by three standard errors, since a finite number of trials shows it only roughly. With --quick there is
+one trial, and the ranges are not compared. docs/statistics.md has the tables that --markdown prints.
 """
 
 import os
@@ -17,14 +17,14 @@ from benchmarks.calibrations.simulation import Figure
 
 TOPICS = ("values", "comparisons", "correlations", "raters", "distributions", "agreement")
 """The modules of benchmarks/calibrations that have figures."""
-QUICK_TRIALS = 2
+QUICK_TRIALS = 1
 
 
 def main() -> None:
-    """Print a table for each topic, and the figures that are out of their range on the last line."""
+    """Print a table for each topic, and the figures outside their range on the last line."""
     parser = benchmark_parser(__doc__)
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help=f"of {', '.join(TOPICS)}; all by default")
-    parser.add_argument("--trials", type=int, default=400, help="data sets for each setting")
+    parser.add_argument("--trials", type=int, default=400, help="number of data sets for each setting")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="number of processes")
     parser.add_argument("--markdown", action="store_true", help="print tables in Markdown")
     chosen = parser.parse_args()
@@ -44,9 +44,9 @@ def main() -> None:
             measured += 1
             missed += [] if figure.fits else [figure]
             print(_row(figure, markdown=chosen.markdown), flush=True)
-    names = "; ".join(f"{one.setting}, {one.quantity}: {one.value:.3f}" for one in missed)
-    out = f"; not: {names}" if names else ""
-    print(f"\n{measured - len(missed)} of {measured} figures in their range, bar {measured}{out}")
+    names = "; ".join(f"{figure.setting}, {figure.quantity}: {figure.value:.3f}" for figure in missed)
+    ending = f"; not: {names}" if names else ""
+    print(f"\n{measured - len(missed)} of {measured} figures in their range, bar {measured}{ending}")
     sys.exit(bool(missed) and not chosen.quick)
 
 

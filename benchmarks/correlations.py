@@ -7,14 +7,13 @@ Columns of several kinds (smooth, with ties, mostly zero, with gaps), four repli
 find the same coefficients.
 """
 
-import resource
 import sys
 import time
 
 import numpy as np
 import pandas
 
-from benchmarks._shared import benchmark_parser
+from benchmarks._shared import benchmark_parser, peak_memory
 from dialoscope.analysis.halves import Clusters, in_halves
 from dialoscope.runs.resampling import Draws, halves_interval
 
@@ -24,13 +23,13 @@ PEER_DRAWS = 3
 
 def main() -> None:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("--replies", type=int, default=10_000)
-    parser.add_argument("--metrics", type=int, default=40)
-    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--replies", type=int, default=10_000, help="number of replies")
+    parser.add_argument("--metrics", type=int, default=40, help="number of metrics")
+    parser.add_argument("--draws", type=int, default=1000, help="number of random halves")
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.replies, arguments.metrics, arguments.draws = 800, 8, 60
-    columns = made_up(arguments.replies, arguments.metrics)
+    columns = make_columns(arguments.replies, arguments.metrics)
     clusters, draws = (
         Clusters.of(np.arange(arguments.replies) // 4, seed=0),
         Draws(arguments.draws, seed=0),
@@ -38,19 +37,19 @@ def main() -> None:
     total = 0.0
     for name in ("pearson", "spearman"):
         clock = time.perf_counter()
-        found = in_halves(name, columns, columns, clusters, draws)
-        ends = halves_interval(found, 0.95, flat=True)
+        coefficients = in_halves(name, columns, columns, clusters, draws)
+        ends = halves_interval(coefficients, 0.95, flat=True)
         ours = time.perf_counter() - clock
         total += ours
-        theirs, apart = peer(name, columns, clusters, found)
-        known = np.isfinite(ends).all(axis=0).mean()
+        theirs, difference = time_peer(name, columns, clusters, coefficients)
+        defined = np.isfinite(ends).all(axis=0).mean()
         print(
             f"{name}: {ours:.1f} s, pandas {theirs * draws.times:.0f} s for as many halves "
-            f"({theirs * draws.times / ours:.0f} times), largest difference {apart:.1e}, "
-            f"intervals known for {known:.1%} of the pairs"
+            f"({theirs * draws.times / ours:.0f} times), largest difference {difference:.1e}, "
+            f"intervals defined for {defined:.1%} of the pairs"
         )
-        assert apart < 1e-9
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        assert difference < 1e-9
+    memory = peak_memory()
     ok = total < BAR and memory < MEMORY_BAR
     print(
         f"{arguments.replies} replies × {arguments.metrics} metrics, {draws.times} halves, both: "
@@ -59,8 +58,8 @@ def main() -> None:
     sys.exit(not ok and not arguments.quick)
 
 
-def made_up(replies: int, metrics: int) -> np.ndarray:
-    """Columns that share a cause, every fourth with ties, mostly zero, or with gaps."""
+def make_columns(replies: int, metrics: int) -> np.ndarray:
+    """Return columns with a common cause, every fourth with ties, mostly zero, or with gaps."""
     rng = np.random.default_rng(0)
     cause = rng.normal(size=(replies, 1))
     columns = cause + rng.normal(size=(replies, metrics))
@@ -70,15 +69,17 @@ def made_up(replies: int, metrics: int) -> np.ndarray:
     return columns
 
 
-def peer(name: str, columns: np.ndarray, clusters: Clusters, found: np.ndarray) -> tuple[float, float]:
-    """Seconds for a half, and how far the coefficients differ."""
-    weights = next(clusters.weights(Draws(len(found), seed=0)))[:PEER_DRAWS]
-    clock, apart = time.perf_counter(), 0.0
-    for ours, row in zip(found, weights, strict=False):
+def time_peer(
+    name: str, columns: np.ndarray, clusters: Clusters, coefficients: np.ndarray
+) -> tuple[float, float]:
+    """Return the seconds of pandas for a half, and the largest difference of a coefficient."""
+    weights = next(clusters.weights(Draws(len(coefficients), seed=0)))[:PEER_DRAWS]
+    clock, difference = time.perf_counter(), 0.0
+    for ours, row in zip(coefficients, weights, strict=False):
         rows = np.flatnonzero(row[clusters.block])
         theirs = pandas.DataFrame(columns[rows]).corr(method=name).to_numpy()
-        apart = max(apart, float(np.abs(ours - theirs).max()))
-    return (time.perf_counter() - clock) / len(weights), apart
+        difference = max(difference, float(np.abs(ours - theirs).max()))
+    return (time.perf_counter() - clock) / len(weights), difference
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
-"""How far plain and debiased FBD are from a distance that is known.
+"""Errors of plain and debiased FBD as estimates of a known distance.
 
     python benchmarks/debiasing.py [--points 150] [--rounds 4] [--trials 30] [--quick]
 
-Points are drawn from pairs of Gaussians whose distance is known, with spectra like those of encoded pairs of
-context and reply (knots of spectra that were measured, below). Pairs of Gaussians differ in their means, in
-scale, in orientation, in the shape of the spectrum, by lost and by added directions. The two samples are
-independent, or correlated as those of people and a system that answered the same contexts are.
+Points are sampled from pairs of Gaussians whose distance is known, with spectra like those of encoded pairs
+of context and reply (knots of measured spectra, below). Pairs of Gaussians differ in means, in scale, in
+orientation, in the shape of the spectrum, by lost and by added directions. The two samples are independent,
+or correlated like those of people and a system that answered the same contexts. With --quick, few cases are
+tried.
 
-With DIALOSCOPE_CORPORA set, the order of real systems is compared with people's ratings too.
+With DIALOSCOPE_CORPORA set, the order of real systems is compared with that by ratings too.
 """
 
 import json
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,13 +33,14 @@ from dialoscope.models.protocols import Pair
 
 BAR = 5.0
 CORRELATION = 0.85
-"""Between pairs with the same context, people's and a system's; .79 to .91 where it was measured."""
-MANY, FEW = 20, 10
+"""Between pairs with the same context, people's and a system's; measured values are .79 to .91."""
+BLOCKS, DEBIASED_BLOCKS = 20, 10
+QUICK_CASES = 5
 TRACE = 15.0
 
 
 class Spectrum(NamedTuple):
-    """Shares of the trace that eigenvalues of some ranks have; between these, powers of the rank."""
+    """Shares of the trace of the eigenvalues of some ranks; between these, powers of the rank."""
 
     ranks: tuple[int, ...]
     shares: tuple[float, ...]
@@ -75,7 +79,7 @@ SPECTRA = {
 
 
 class Case(NamedTuple):
-    """Two Gaussians: roots of their covariances, and how far their means are apart."""
+    """Two Gaussians: roots of their covariances, and the difference of their means."""
 
     real: np.ndarray
     generated: np.ndarray
@@ -83,7 +87,7 @@ class Case(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Root mean squares over samples, and the mean of the debiased one."""
+    """Root mean square errors over samples, and the mean error of the debiased value."""
 
     plain: float
     debiased: float
@@ -92,14 +96,16 @@ class Errors(NamedTuple):
 
 def main() -> None:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("--points", type=int, default=150, help="on either side")
-    parser.add_argument("--rounds", type=int, default=4, help="samples for each case")
-    parser.add_argument("--trials", type=int, default=30, help="samples for each interval; 0: no intervals")
+    parser.add_argument("--points", type=int, default=150, help="number of points of each side")
+    parser.add_argument("--rounds", type=int, default=4, help="number of samples of each case")
+    parser.add_argument(
+        "--trials", type=int, default=30, help="number of samples for each interval; 0: no intervals"
+    )
     options = parser.parse_args()
     if options.quick:
         options.points, options.rounds, options.trials = 60, 1, 0
-    found = [
-        compare(name, options.points, correlation, options.rounds)
+    tables = [
+        compare(name, options, correlation)
         for name in (list(SPECTRA)[:1] if options.quick else SPECTRA)
         for correlation in (0.0, CORRELATION)
     ]
@@ -107,7 +113,7 @@ def main() -> None:
         intervals(options.points, options.trials)
     if (folder := os.environ.get("DIALOSCOPE_CORPORA")) and not options.quick:
         order(Path(folder, "rated", "fbd"))
-    independent, paired = (overall(found[side::2]) for side in (0, 1))
+    independent, paired = (overall(tables[side::2]) for side in (0, 1))
     print(
         f"error of the plain value cut {independent:.1f}fold (samples that share contexts: {paired:.1f}fold) "
         f"at {options.points} points; bar {BAR:g}"
@@ -115,12 +121,13 @@ def main() -> None:
     sys.exit(min(independent, paired) < (1 if options.quick else BAR))
 
 
-def compare(name: str, points: int, correlation: float, rounds: int) -> list[Errors]:
+def compare(name: str, options: Namespace, correlation: float) -> list[Errors]:
+    points, rounds = options.points, options.rounds
     rng = np.random.default_rng(0)
     print(f"{name}, {points} points, {'correlated' if correlation else 'independent'} samples")
     print(f"{'':34}{'true':>8}{'plain':>8}{'debiased':>10}{'its bias':>10}{'cut':>8}")
     rows = []
-    for title, case in cases(spectrum(name), rng):
+    for title, case in islice(cases(spectrum(name), rng), QUICK_CASES if options.quick else None):
         rows.append(errors(case, points, correlation, rounds, rng))
         plain, ours, bias = rows[-1]
         print(f"  {title:32}{distance(case):8.2f}{plain:8.2f}{ours:10.2f}{bias:10.2f}{plain / ours:8.1f}")
@@ -145,38 +152,41 @@ def spectrum(name: str) -> np.ndarray:
 
 def cases(values: np.ndarray, rng: np.random.Generator) -> Iterator[tuple[str, Case]]:
     dims, same, still = len(values), np.diag(np.sqrt(values)), np.zeros(len(values))
-    some = rng.standard_normal(dims)
-    some *= np.sqrt(TRACE) / np.linalg.norm(some)
+    shift = rng.standard_normal(dims)
+    shift *= np.sqrt(TRACE) / np.linalg.norm(shift)
     ranks = np.arange(1, dims + 1)
     yield "no distance", Case(same, same, still)
-    yield "means apart", Case(same, same, some / 3)
-    yield "means far apart", Case(same, same, some * 2)
+    yield "means apart", Case(same, same, shift / 3)
+    yield "means far apart", Case(same, same, shift * 2)
     yield "twice the scale", Case(same, same * np.sqrt(2), still)
     yield "half the scale", Case(same, same * np.sqrt(0.5), still)
     for angle in (0.2, 0.5, 1.0):
         turned = expm(angle * skew(dims, rng))
         yield f"turned by {angle:g}", Case(same, root(turned * values @ turned.T), still)
-    anyhow = np.linalg.qr(rng.standard_normal((dims, dims)))[0]
-    yield "turned anyhow", Case(same, root(anyhow * values @ anyhow.T), still)
-    yield "a fifth of its own", Case(same, root(0.8 * same**2 + 0.2 * (anyhow * values) @ anyhow.T), still)
+    random_axes = np.linalg.qr(rng.standard_normal((dims, dims)))[0]
+    yield "random orientation", Case(same, root(random_axes * values @ random_axes.T), still)
+    yield (
+        "a fifth of its own",
+        Case(same, root(0.8 * same**2 + 0.2 * (random_axes * values) @ random_axes.T), still),
+    )
     for power in (0.6, 1.4):
         other = values**power
         yield (
             f"spectrum to the power of {power:g}",
             Case(same, np.diag(np.sqrt(other * TRACE / other.sum())), still),
         )
-    for kept in (10, 30, 100):
-        lost = np.diag(np.sqrt(np.where(ranks > kept, 0.05, 1.0) * values))
-        yield f"little beside {kept} directions", Case(same, lost, still)
+    for count in (10, 30, 100):
+        lost = np.diag(np.sqrt(np.where(ranks > count, 0.05, 1.0) * values))
+        yield f"little beside {count} directions", Case(same, lost, still)
     yield "40 directions and no other", Case(same, np.diag(np.sqrt(np.where(ranks > 40, 0, values))), still)
-    yield "variety lost gradually", Case(same, np.diag(np.sqrt(values * np.exp(-ranks / 80))), some / 4)
+    yield "variety lost gradually", Case(same, np.diag(np.sqrt(values * np.exp(-ranks / 80))), shift / 4)
     yield "noise in all directions", Case(same, np.diag(np.sqrt(0.7 * values + 0.3 * TRACE / dims)), still)
-    yield "one reply to much", Case(same, root(0.8 * same**2 + 0.2 * np.outer(some, some)), some / 4)
+    yield "one reply to much", Case(same, root(0.8 * same**2 + 0.2 * np.outer(shift, shift)), shift / 4)
 
 
 def skew(dims: int, rng: np.random.Generator) -> np.ndarray:
-    drawn = rng.standard_normal((dims, dims))
-    return (drawn - drawn.T) / np.sqrt(2 * dims)
+    matrix = rng.standard_normal((dims, dims))
+    return (matrix - matrix.T) / np.sqrt(2 * dims)
 
 
 def root(covariance: np.ndarray) -> np.ndarray:
@@ -190,56 +200,58 @@ def distance(case: Case) -> float:
     return float(case.shift @ case.shift + within - 2 * shared)
 
 
-def draw(
+def sample(
     case: Case, points: int, correlation: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    one, other = rng.standard_normal((2, points, len(case.shift)))
-    other = correlation * one + np.sqrt(1 - correlation**2) * other
-    return one @ case.real, other @ case.generated + case.shift
+    real, generated = rng.standard_normal((2, points, len(case.shift)))
+    generated = correlation * real + np.sqrt(1 - correlation**2) * generated
+    return real @ case.real, generated @ case.generated + case.shift
 
 
 def errors(case: Case, points: int, correlation: float, rounds: int, rng: np.random.Generator) -> Errors:
     truth, items = distance(case), np.arange(points)
     plain, ours = [], []
     for _ in range(rounds):
-        real, generated = draw(case, points, correlation, rng)
+        real, generated = sample(case, points, correlation, rng)
         plain.append(frechet(Moments.of(real), Moments.of(generated)) - truth)
         ours.append(debiased(real, generated, items, items) - truth)
     return Errors(rms(iter(plain)), rms(iter(ours)), float(np.mean(ours)))
 
 
 def intervals(points: int, trials: int) -> None:
-    """How often value ± t · jackknife error holds the true distance."""
+    """Print the coverage of value ± t · jackknife error."""
     rng = np.random.default_rng(1)
-    chosen = ("no distance", "turned by 0.5", "turned anyhow", "little beside 30 directions")
+    chosen = ("no distance", "turned by 0.5", "random orientation", "little beside 30 directions")
     print(
-        f"95 % intervals of the debiased value, {trials} trials: error from {MANY} plain values (as fbd has "
-        f"it), from {FEW} debiased ones"
+        f"95 % intervals of the debiased value, {trials} trials: error from {BLOCKS} plain values (as in the "
+        f"metric), from {DEBIASED_BLOCKS} debiased ones"
     )
     for title, case in cases(spectrum("minilm, first token"), rng):
         for correlation in (0.0, CORRELATION) if title in chosen else ():
-            found = np.array([trial(case, points, correlation, rng) for _ in range(trials)])
-            off, widths = found[:, 0], found[:, 1:]
-            held = (np.abs(off)[:, None] <= widths).mean(axis=0)
+            rows = np.array([trial(case, points, correlation, rng) for _ in range(trials)])
+            error, widths = rows[:, 0], rows[:, 1:]
+            coverage = (np.abs(error)[:, None] <= widths).mean(axis=0)
             print(
                 f"  {title:30}{'correlated' if correlation else 'independent':12}"
-                + "".join(f" held {one:.2f} (± {wide:.2f}),"
-                          for one, wide in zip(held, widths.mean(axis=0), strict=True))
-                + f" bias {off.mean():.2f}, standard deviation {off.std():.2f}"
+                + "".join(f" coverage {share:.2f} (± {width:.2f}),"
+                          for share, width in zip(coverage, widths.mean(axis=0), strict=True))
+                + f" bias {error.mean():.2f}, standard deviation {error.std():.2f}"
             )  # fmt: skip
 
 
 def trial(
     case: Case, points: int, correlation: float, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """How far off the debiased value is, and half the widths of its intervals."""
-    real, generated = draw(case, points, correlation, rng)
+    """Return the error of the debiased value and half the widths of its intervals."""
+    real, generated = sample(case, points, correlation, rng)
     items, blocks = np.arange(points), rng.permutation(points)
-    parts = [[Moments.of(side[blocks % MANY == one]) for one in range(MANY)] for side in (real, generated)]
-    many = np.array([frechet(*sides) for sides in zip(*map(each_left_out, parts), strict=True)])
-    few = debiased_without(real, generated, items, items, blocks % FEW, blocks % FEW)
+    parts = [
+        [Moments.of(side[blocks % BLOCKS == block]) for block in range(BLOCKS)] for side in (real, generated)
+    ]
+    plain = np.array([frechet(*sides) for sides in zip(*map(each_left_out, parts), strict=True)])
+    ours = debiased_without(real, generated, items, items, blocks % DEBIASED_BLOCKS, blocks % DEBIASED_BLOCKS)
     value = debiased(real, generated, items, items)
-    return value - distance(case), half_width(many), half_width(few)
+    return value - distance(case), half_width(plain), half_width(ours)
 
 
 def debiased_without(
@@ -278,16 +290,16 @@ def half_width(left_out: np.ndarray) -> float:
 
 
 def order(folder: Path) -> None:
-    """Spearman's correlation of distances with the mean ratings of systems, turned so that 1 is best."""
+    """Print Spearman's correlation of distances with mean ratings of systems; 1 is best."""
     encoder = TransformerEncoder("minilm", pooling="first")
-    print("order of systems against people's ratings, minilm, first token: plain, debiased, 1 − correlation")
+    print("order of systems against ratings, minilm, first token: plain, debiased, 1 − correlation")
     for corpus in ("dailyh", "personam", "dailyz", "personaz"):
         text = (folder / f"fbd_{corpus}.jsonl").read_text(encoding="utf-8")
         rows = [json.loads(line) for line in text.splitlines()]
         names = sorted({row["system"] for row in rows})
         table = np.array([figures([row for row in rows if row["system"] == name], encoder) for name in names])
-        against = [-spearmanr(table[:, column], table[:, 3]).statistic for column in range(3)]
-        print(f"  {corpus:10}{len(names):3} systems" + "".join(f"{one:8.2f}" for one in against))
+        correlations = [-spearmanr(table[:, column], table[:, 3]).statistic for column in range(3)]
+        print(f"  {corpus:10}{len(names):3} systems" + "".join(f"{value:8.2f}" for value in correlations))
 
 
 def figures(rows: list[dict], encoder: TransformerEncoder) -> tuple[float, float, float, float]:
@@ -298,12 +310,12 @@ def figures(rows: list[dict], encoder: TransformerEncoder) -> tuple[float, float
         for side in replies
     )
     items = np.unique(contexts, return_inverse=True)[1]
-    apart = 1 - np.vdot(real - real.mean(0), generated - generated.mean(0)) / np.sqrt(
+    one_minus_r = 1 - np.vdot(real - real.mean(0), generated - generated.mean(0)) / np.sqrt(
         np.square(real - real.mean(0)).sum() * np.square(generated - generated.mean(0)).sum()
     )
     ratings = [np.mean(list(row["ratings"].values())[-1]) for row in rows]
     plain = frechet(Moments.of(real), Moments.of(generated))
-    return plain, debiased(real, generated, items, items), float(apart), float(np.mean(ratings))
+    return plain, debiased(real, generated, items, items), float(one_minus_r), float(np.mean(ratings))
 
 
 if __name__ == "__main__":

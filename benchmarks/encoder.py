@@ -18,20 +18,20 @@ Useful work: 2 x parameters of the layers x tokens of unique texts; what attenti
 The machine's own rate is that of its matrix products at the shapes of the model, measured in the same run.
 """
 
-import resource
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import torch
 from lexical import Pair, load_pairs  # the benchmark beside this one
 
-from benchmarks._shared import benchmark_parser, fail
+from benchmarks._shared import benchmark_parser, fail, peak_memory, skip
 from dialoscope.metrics.shared.matching import Couple, Matches, matched, scores
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.locations import model_folder
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--without-peer", action="store_true")
     chosen = parser.parse_args()
     if not chosen.without_peer:
-        find_peer(chosen.peer)
+        find_peer(chosen.peer, skip if chosen.quick else fail)
     kind = torch.device(chosen.device).type
     encoder = TransformerEncoder(
         chosen.model, device=chosen.device, dtype=chosen.dtype or ("float32" if kind == "cpu" else "float16")
@@ -65,7 +65,7 @@ def main() -> None:
     print(f"{len(pairs)} pairs, {origin}; {len(texts)} unique texts; {chosen.model}, {encoder.dtype}, {kind}")
     encoder.encode_tokens(texts[:64])  # loaded and warm
     ours = [timed(lambda: our_scores(encoder, pairs))]
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    memory = peak_memory()
     peer = None if chosen.without_peer else Peer(encoder, chosen.peer)
     theirs: list[Round] = []
     if peer:
@@ -86,7 +86,7 @@ class Round(NamedTuple):
     scores: np.ndarray  # (pairs, 3): precision, recall, F
 
 
-def timed(work) -> Round:  # noqa: ANN001
+def timed(work: Callable[[], np.ndarray]) -> Round:
     begin = time.perf_counter()
     found = work()
     return Round(time.perf_counter() - begin, found)
@@ -187,10 +187,10 @@ class Peer:
         return np.concatenate([np.zeros((0, 3)), *(self.scores([pair], 1) for pair in pairs)])
 
 
-def find_peer(folder: str) -> ModuleSpec:
-    """Return where bert-score is; without it the program ends."""
+def find_peer(folder: str, end: Callable[[str], NoReturn] = fail) -> ModuleSpec:
+    """Return the location of bert-score; without it the program ends."""
     sys.path[:0] = [folder] if folder and folder not in sys.path else []
-    return find_spec("bert_score") or fail(
+    return find_spec("bert_score") or end(
         "bert-score is missing. Install it with: pip install --no-deps bert-score==0.3.13"
     )
 

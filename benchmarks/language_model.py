@@ -6,7 +6,7 @@ The replies are those of the rated corpora (DIALOSCOPE_CORPORA) in which several
 contexts; on a processor a fixed sample of whole contexts with about 500 replies, unless --all is given. The
 loop is the way perplexity is usually computed with transformers: batches of 16 in the order of the file,
 padded, logits of every token. Ours goes through the public backend with an empty score cache. Both start from
-strings; the mean log-probabilities must be equal. With --quick the replies are eight of the sample.
+strings; the mean log-probabilities must be equal. With --quick the replies are four of the sample.
 
 Useful work: 2 x parameters outside the embedding x unique tokens + 2 x embedding x scored tokens. The
 machine's own rate is that of its matrix products at the shapes of the model, measured in the same run.
@@ -14,33 +14,28 @@ machine's own rate is that of its matrix products at the shapes of the model, me
 
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import torch
 
-from benchmarks._shared import benchmark_parser, corpora_folder
-from dialoscope.models import cache as memory
-from dialoscope.models import registry as assets
+from benchmarks._shared import SAMPLE, benchmark_parser, corpora_folder, fastest, peak_memory
+from dialoscope.models import cache, registry
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Continuation
 
 RATED = ("zhao2020/*.jsonl", "grade/*.jsonl", "usr_personachat/data.jsonl")
-ROOT = Path(__file__).resolve().parents[1]
-SAMPLE = 500
+REPLIES, QUICK_REPLIES = 500, 4
 BATCH = 16
 
 
 class Bars(NamedTuple):
-    """What is asked for: times the loop, and the rate of useful work."""
+    """The required ratio to the loop, and the required rate of useful work."""
 
     speed: float
     rate: float
@@ -51,31 +46,33 @@ BARS = {
     "cpu": Bars(4.0, 0.65, "of the machine's matrix-product rate"),
     "cuda": Bars(25.0, 75.0, "TFLOP/s useful"),
 }
-# In float32 ours is within 1e-5 of float64; the cross entropy of the loop,
-# over logits that lie the other way round as is usual, loses up to 2e-4. Half precision is what it is.
-NEAR = {"float32": 5e-4, "bfloat16": 0.25, "float16": 0.05}
+# In float32 ours is within 1e-5 of float64; the cross entropy of the loop, over transposed logits as is
+# usual, loses up to 2e-4.
+TOLERANCES = {"float32": 5e-4, "bfloat16": 0.25, "float16": 0.05}
 
 
 def main() -> None:
     parser = benchmark_parser(__doc__)
-    parser.add_argument("--replies", type=int, default=SAMPLE, help="about so many on a processor")
+    parser.add_argument(
+        "--replies", type=int, default=REPLIES, help="approximate number of replies on a processor"
+    )
     parser.add_argument("--all", action="store_true", help="every reply, also on a processor")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="", help="bfloat16 on a GPU, float32 on a processor")
-    parser.add_argument("--rounds", type=int, default=0, help="of ours, of which the fastest counts")
+    parser.add_argument("--rounds", type=int, default=0, help="number of rounds of ours; the fastest counts")
     parser.add_argument("--without-peer", action="store_true")
     chosen = parser.parse_args()
-    files = [ROOT / "examples" / "sample.jsonl"] if chosen.quick else rated_files()
-    os.environ["DIALOSCOPE_ASSETS"] = str(assets.locate("smollm2").parent)
+    files = [SAMPLE] if chosen.quick else rated_files()
+    os.environ["DIALOSCOPE_ASSETS"] = str(registry.locate("smollm2").parent)
     with tempfile.TemporaryDirectory() as empty:
         os.environ["DIALOSCOPE_CACHE"] = empty  # the score cache of the benchmark alone
         measure(chosen, replies(files))
 
 
 def measure(chosen: Namespace, texts: list[Continuation]) -> None:
-    """Time both, and compare what they find."""
+    """Time both sides and compare their results."""
     if chosen.quick:
-        texts, chosen.rounds = texts[:8], 1
+        texts, chosen.rounds = texts[:QUICK_REPLIES], 1
     elif chosen.device == "cpu" and not chosen.all:
         texts = sample(texts, chosen.replies)
     lm = TransformerLanguageModel(
@@ -87,39 +84,38 @@ def measure(chosen: Namespace, texts: list[Continuation]) -> None:
     print(f"{len(texts)} replies, {work.unique:,} unique tokens, {work.scored:,} scored tokens; {lm.dtype}")
     machine = 0.0 if chosen.quick else matrix_rate(chosen.device, lm.dtype)
     rounds = chosen.rounds or (5 if chosen.device == "cuda" else 2)
-    lm.log_probabilities(texts[:64])  # loaded and warm
-    ours, seconds = best_of(rounds, lambda: lm.log_probabilities(texts))
-    memory_used = peak()
+    if not chosen.quick:
+        lm.log_probabilities(texts[:64])  # loaded and warm
+    ours, seconds = fastest(lambda: lm.log_probabilities(texts), rounds, cache.forget)
+    memory = peak_memory()
     rate = work.operations / seconds
     print(f"ours: {seconds:.2f} s, {len(texts) / seconds:,.1f} replies/s, {rate / 1e9:,.0f} GFLOP/s useful")
     if not chosen.quick:
         machine = max(machine, matrix_rate(chosen.device, lm.dtype))  # whichever moment was the calmer
         print(f"matrix products: {machine / 1e9:,.0f} GFLOP/s; ours reaches {rate / machine:.0%} of them")
-    print(f"peak memory: {memory_used:.2f} GB resident" + on_gpu(chosen.device))
+    print(f"peak memory: {memory:.2f} GB resident" + on_gpu(chosen.device))
     if chosen.without_peer:
         return
-    theirs, their_seconds = peer(lm, texts, chosen.device)
-    speed = their_seconds / seconds
-    apart = max(abs(one.mean() - other) for one, other in zip(ours, theirs, strict=True))
+    theirs, their_seconds = run_loop(lm, texts, chosen.device, warm_up=not chosen.quick)
+    difference = max(abs(values.mean() - mean) for values, mean in zip(ours, theirs, strict=True))
     print(f"loop: {their_seconds:.2f} s, {len(texts) / their_seconds:,.1f} replies/s")
-    print(f"largest difference of a mean log-probability: {apart:.2g}")
-    equal = apart <= NEAR[lm.dtype]
+    print(f"largest difference of a mean log-probability: {difference:.2g}")
+    tolerance = TOLERANCES[lm.dtype]
     if chosen.quick:
-        sys.exit(not equal)
-    finish(chosen.device, speed, rate, machine, equal)
+        print(f"largest difference {difference:.2g}, bar {tolerance:g}")
+        sys.exit(bool(difference > tolerance))
+    print_conclusion(chosen.device, their_seconds / seconds, rate, machine, bool(difference <= tolerance))
 
 
-def finish(device: str, speed: float, rate: float, machine: float, equal: bool) -> None:
-    """The last line, and the exit code."""
+def print_conclusion(device: str, speed: float, rate: float, machine: float, equal: bool) -> None:
+    """Print the last line and end the program."""
     bars = BARS["cuda" if device.startswith("cuda") else "cpu"]
     reached = rate / machine if bars.rate < 1 else rate / 1e12
-    good = speed >= bars.speed and reached >= bars.rate and equal
-    shown = (
-        f"{reached:.0%} (bar {bars.rate:.0%})" if bars.rate < 1 else f"{reached:.0f} (bar {bars.rate:.0f})"
-    )
-    said = f"{speed:.1f}x the loop (bar {bars.speed:g}x), {shown} {bars.unit}"
-    print(f"{said}{'' if equal else '; the scores DIFFER'}: {'ok' if good else 'short'}")
-    sys.exit(not good)
+    ok = speed >= bars.speed and reached >= bars.rate and equal
+    work = f"{reached:.0%} (bar {bars.rate:.0%})" if bars.rate < 1 else f"{reached:.0f} (bar {bars.rate:.0f})"
+    line = f"{speed:.1f}x the loop (bar {bars.speed:g}x), {work} {bars.unit}"
+    print(f"{line}{'' if equal else '; the scores DIFFER'}: {'ok' if ok else 'short'}")
+    sys.exit(not ok)
 
 
 def rated_files() -> list[Path]:
@@ -129,13 +125,13 @@ def rated_files() -> list[Path]:
 
 
 def replies(files: list[Path]) -> list[Continuation]:
-    """Every reply after its context, a line for each turn."""
+    """Return every reply after its context, a line for each turn."""
     rows = [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     return [Continuation("".join(f"{turn}\n" for turn in row["context"]), row["response"]) for row in rows]
 
 
 def sample(texts: list[Continuation], count: int) -> list[Continuation]:
-    """Whole contexts in an order that the data alone decide, until there are about so many replies."""
+    """Return whole contexts with about so many replies, in an order that depends on the data alone."""
     by_context: dict[str, list[Continuation]] = {}
     for text in texts:
         by_context.setdefault(text.prefix, []).append(text)
@@ -147,7 +143,7 @@ def sample(texts: list[Continuation], count: int) -> list[Continuation]:
 
 
 class Work(NamedTuple):
-    """Tokens, and floating-point operations."""
+    """Numbers of tokens and of floating-point operations."""
 
     unique: int
     scored: int
@@ -155,7 +151,7 @@ class Work(NamedTuple):
 
 
 def useful_work(lm: TransformerLanguageModel, texts: list[Continuation]) -> Work:
-    """What has to be computed when nothing is computed twice."""
+    """Return the work that is left when nothing is computed twice."""
     words = lm._engine.words
     pairs = list(dict.fromkeys(texts))
     contexts = sum(map(len, words.of(list(dict.fromkeys(text.prefix for text in pairs)))))
@@ -167,28 +163,20 @@ def useful_work(lm: TransformerLanguageModel, texts: list[Continuation]) -> Work
     return Work(unique, scored, 2.0 * outside * unique + 2.0 * embedding * scored)
 
 
-def best_of(rounds: int, work: Callable[[], list[np.ndarray]]) -> tuple[list[np.ndarray], float]:
-    found, best = [], float("inf")
-    for _ in range(rounds):
-        memory.clear_cache()
-        begin = time.perf_counter()
-        found = work()
-        best = min(best, time.perf_counter() - begin)
-    return found, best
-
-
 @torch.inference_mode()
-def peer(lm: TransformerLanguageModel, texts: list[Continuation], device: str) -> tuple[list[float], float]:
-    """The usual loop: float32, batches as they come, padded, all logits."""
+def run_loop(
+    lm: TransformerLanguageModel, texts: list[Continuation], device: str, *, warm_up: bool
+) -> tuple[list[float], float]:
+    """Return the means and the seconds of the usual loop: float32, padded batches in order, all logits."""
     from transformers import AutoModelForCausalLM
 
     engine = lm._engine
     model = AutoModelForCausalLM.from_pretrained(engine.model.folder, dtype=torch.float32).to(device).eval()
-    found: list[float] = []
-    for warm in (True, False):
+    all_means: list[float] = []
+    for warm in (True, False) if warm_up else (False,):
         begin = time.perf_counter()
-        for place in range(0, BATCH if warm else len(texts), BATCH):
-            batch = texts[place : place + BATCH]
+        for start in range(0, BATCH if warm else len(texts), BATCH):
+            batch = texts[start : start + BATCH]
             prefixes = [
                 (*engine.start, *tokens) for tokens in engine.words.of([text.prefix for text in batch])
             ]
@@ -199,22 +187,22 @@ def peer(lm: TransformerLanguageModel, texts: list[Continuation], device: str) -
             mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
             ids, mask = ids.to(device), mask.to(device)
             logits = model(input_ids=ids, attention_mask=mask, use_cache=False).logits[:, :-1]
-            lost = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
             scored = torch.zeros_like(mask[:, 1:])
             for row, (prefix, text) in enumerate(zip(prefixes, tokens, strict=True)):
                 scored[row, len(prefix) - 1 : len(prefix) + len(text) - 1] = 1
-            means = -(lost * scored).sum(1) / scored.sum(1)
-            found += [] if warm else means.tolist()
-    return found, time.perf_counter() - begin
+            means = -(losses * scored).sum(1) / scored.sum(1)
+            all_means += [] if warm else means.tolist()
+    return all_means, time.perf_counter() - begin
 
 
 @torch.inference_mode()
 def matrix_rate(device: str, dtype: str) -> float:
-    """Floating-point operations a second in the matrix products of one layer and the head, nothing else."""
+    """Return the operations per second of the matrix products of one layer and the head alone."""
     rows = 32768 if device.startswith("cuda") else 1024
     kind = getattr(torch, dtype)
     shapes = [(rows, 576, 960), (rows, 576, 576), (rows, 576, 3072), (rows, 1536, 576)] * 30
-    made = {
+    matrices = {
         shape: (
             torch.randn(shape[0], shape[1], device=device, dtype=kind),
             torch.randn(shape[2], shape[1], device=device, dtype=kind),
@@ -226,7 +214,7 @@ def matrix_rate(device: str, dtype: str) -> float:
         wait(device)
         begin = time.perf_counter()
         for shape in shapes:
-            torch.nn.functional.linear(*made[shape])
+            torch.nn.functional.linear(*matrices[shape])
         wait(device)
         best = max(best, sum(2.0 * a * b * c for a, b, c in shapes) / (time.perf_counter() - begin))
     return best
@@ -235,10 +223,6 @@ def matrix_rate(device: str, dtype: str) -> float:
 def wait(device: str) -> None:
     if device.startswith("cuda"):
         torch.cuda.synchronize()
-
-
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def on_gpu(device: str) -> str:

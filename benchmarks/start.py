@@ -1,10 +1,10 @@
-"""How long a user waits before anything happens.
+"""Time from the start of a process to the first output.
 
     python benchmarks/start.py [--quick]
 
-Each is the fastest of seven starts of a new process; the start of Python itself is part of it. The language
-model's is from the first import to the first score, with the model in the cache and no score in it. With
---quick each is started once, and no bar is asked for.
+Each figure is the fastest of seven starts of a new process, including the start of Python itself. That of the
+language model is from the first import to the first score, with the model in the cache and no score in it.
+With --quick each process is started once, and the bars are not compared.
 """
 
 import subprocess

@@ -18,8 +18,8 @@ CURVES = {
 
 
 def figures(trials: int, workers: int) -> Iterator[Figure]:
-    """Yield what is left of length, how often noise is clustered, and what pooled intervals hold."""
-    few = max(2, trials // 20)
+    """Yield the remaining effect of length, the share of clustered noise, and coverage of pooled means."""
+    few = max(min(2, trials), trials // 20)
     for setting in CURVES:
         for coefficient in ("pearson", "spearman"):
             ranges = [
@@ -46,7 +46,7 @@ def of_length(setting: str, coefficient: str, rng: np.random.Generator) -> dict[
     lengths = rng.integers(1, 41, 600)
     replies = [ds.Example(str(n), "s", "w " * int(size), (f"c{n}",)) for n, size in enumerate(lengths)]
     columns = [curve(lengths.astype(float)) for curve in CURVES[setting]]
-    values = [one / one.std() + 0.2 * rng.normal(size=600) for one in columns]
+    values = [column / column.std() + 0.2 * rng.normal(size=600) for column in columns]
     result = ds.evaluate(replies, ["words"])
     scores = Scores(("first", "second"), np.stack(values, axis=1))
     rest = ds.agree(result, scores=scores, coefficient=coefficient, draws=100).without_length
@@ -55,17 +55,17 @@ def of_length(setting: str, coefficient: str, rng: np.random.Generator) -> dict[
 
 
 def noise(rng: np.random.Generator) -> dict[str, float]:
-    """Columns that have nothing to do with each other."""
+    """Return whether independent columns have a cluster."""
     replies = [ds.Example(str(n), "s", "so", (f"c{n}",)) for n in range(50)]
     scores = Scores(tuple(f"m{n}" for n in range(8)), rng.normal(size=(50, 8)))
-    found = ds.agree(ds.evaluate(replies, ["words"]), scores=scores, draws=100)
-    return {"clustered": float(any(len(group.metrics) > 1 for group in found.plain.groups))}
+    agreement = ds.agree(ds.evaluate(replies, ["words"]), scores=scores, draws=100)
+    return {"clustered": float(any(len(group.metrics) > 1 for group in agreement.plain.groups))}
 
 
 def over_corpora(corpora: int, spread: float, rng: np.random.Generator) -> dict[str, float]:
-    """Coefficients of corpora that differ by more than chance, on Fisher's scale."""
+    """Coefficients of corpora that differ by more than their standard errors, on Fisher's scale."""
     errors = rng.uniform(0.03, 0.12, corpora)
     values = 0.4 + spread * rng.normal(size=corpora) + errors * rng.normal(size=corpora)
-    found = pooled(values, errors, 0.95)
+    mean = pooled(values, errors, 0.95)
     new = 0.4 + spread * float(rng.normal())
-    return {"mean": holds((found.low, found.high), 0.4), "new": holds((found.new_low, found.new_high), new)}
+    return {"mean": holds((mean.low, mean.high), 0.4), "new": holds((mean.new_low, mean.new_high), new)}

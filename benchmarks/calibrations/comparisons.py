@@ -31,16 +31,18 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
         yield from measure(
             f"equal means, {contexts} contexts", partial(means, contexts, NORMAL), ranges, trials, workers
         )
-    for known in (5, 6, 10):
-        setting = f"100 contexts, {known} of which have a value"
-        yield from measure(setting, partial(sparse, known), [FALSE_ALARMS._replace(low=0.0)], trials, workers)
+    for defined in (5, 6, 10):
+        setting = f"100 contexts, {defined} of which have a value"
+        yield from measure(
+            setting, partial(sparse, defined), [FALSE_ALARMS._replace(low=0.0)], trials, workers
+        )
     for contexts, replies, spread in ((30, 5, 2), (30, 10, 2), (30, 20, 0), (100, 10, 0), (100, 5, 2)):
         setting = f"{contexts} contexts, 1 against {replies} replies, context sd {spread}"
         unequal = NORMAL._replace(replies=replies, context=spread)
         yield from measure(setting, partial(means, contexts, unequal), [FALSE_ALARMS], trials, workers)
-        apart = unequal._replace(gain=4 * math.sqrt((1 + 1 / replies) / contexts))
+        shifted = unequal._replace(gain=4 * math.sqrt((1 + 1 / replies) / contexts))
         power = [Range("rejects", "power at 4 standard errors", 0.9, 1)]
-        yield from measure(setting, partial(means, contexts, apart), power, trials, workers)
+        yield from measure(setting, partial(means, contexts, shifted), power, trials, workers)
     for source, highest in GATES.items():
         for contexts, high in highest.items():
             ranges = [
@@ -54,7 +56,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
     for contexts in (10, 30, 100):
         power = [Range("rejects", "power at the detectable difference", 0.76, 0.85)]
         yield from measure(f"{contexts} contexts", partial(at_detectable, contexts), power, trials, workers)
-    few = max(2, trials // 4)
+    few = max(min(2, trials), trials // 4)
     for setting, trial in POOLED.items():
         yield from measure(setting, trial, [FALSE_ALARMS._replace(low=0.0)], few, workers)
     for mean, high in (("contexts", 0.07), ("replies", 1.0)):
@@ -67,7 +69,7 @@ class Source(NamedTuple):
 
     replies: int = 1
     context: float = 1.0
-    """The standard deviation of what both have in common, in units of a reply's own."""
+    """The standard deviation of contexts, in units of that of replies to one context."""
     gain: float = 0.0
 
 
@@ -77,11 +79,11 @@ GATES: Mapping[str, Mapping[int, float]] = {
     "exponential": {20: 0.075, 30: 0.07, 100: 0.06},
     "lognormal": {20: 0.11, 30: 0.095, 100: 0.075},
 }
-"""How often a gate may err at its margin, where one in twenty is promised, by the number of contexts."""
+"""The maximum error rate of a gate at its margin, nominally .05, by the number of contexts."""
 
 
 def compare_sums(first: Floats, second: Floats, rng: np.random.Generator) -> Difference:
-    """The difference of two means from sums and counts by context, as `compare` makes it."""
+    """Return the difference of two means from sums and counts by context, as `compare` computes it."""
     pair = PairedSums(first, second, lambda sums: ratio(sums[:, 0], sums[:, 1]))
     ((ours, theirs),) = halved_pairs([pair], Draws(HALVES, int(rng.integers(1 << 30))))
     values = (float(side[:, 0].sum() / side[:, 1].sum()) for side in (first, second))
@@ -95,37 +97,37 @@ def means(contexts: int, source: Source, rng: np.random.Generator) -> dict[str, 
     noise = math.sqrt(source.replies) * rng.normal(size=contexts)
     sums = (common + source.gain) * source.replies + noise
     second = np.stack([sums, np.full(contexts, source.replies)], axis=1)
-    found = compare_sums(first, second, rng)
-    rejects = float(found.p < 0.05)
-    return {"rejects": rejects, "disagree": float(excludes(found.interval(0.95)) != rejects)}
+    difference = compare_sums(first, second, rng)
+    rejects = float(difference.p < 0.05)
+    return {"rejects": rejects, "disagree": float(excludes(difference.interval(0.95)) != rejects)}
 
 
-def sparse(known: int, rng: np.random.Generator) -> dict[str, float]:
+def sparse(defined: int, rng: np.random.Generator) -> dict[str, float]:
     """Means of two systems of which both have a value in few contexts."""
     first, second = (np.zeros((100, 2)) for _ in range(2))
     for side in (first, second):
-        side[:known] = np.stack([rng.normal(size=known), np.ones(known)], axis=1)
+        side[:defined] = np.stack([rng.normal(size=defined), np.ones(defined)], axis=1)
     return {"rejects": float(compare_sums(first, second, rng).p < 0.05)}
 
 
 def gate(contexts: int, source: str, rng: np.random.Generator) -> dict[str, float]:
     """A gate whose margin is the true difference."""
-    draw: dict[str, Callable[[], Floats]] = {
+    sources: dict[str, Callable[[], Floats]] = {
         "normal": lambda: rng.normal(size=contexts),
         "exponential": lambda: rng.exponential(size=contexts) - 1,
         "lognormal": lambda: rng.lognormal(size=contexts) - math.exp(0.5),
     }
-    apart, ones = draw[source](), np.ones(contexts)
+    values, ones = sources[source](), np.ones(contexts)
     if rng.random() < 0.5:  # the long tail may be on either side
-        apart = -apart
-    found = compare_sums(np.stack([0 * ones, ones], axis=1), np.stack([apart, ones], axis=1), rng)
+        values = -values
+    difference = compare_sums(np.stack([0 * ones, ones], axis=1), np.stack([values, ones], axis=1), rng)
     draws = Draws(HALVES, int(rng.integers(1 << 30)))
-    verdict = evaluate_gate(Gate("m", True, 0.0, False), ("a", "b"), found, 0.95, draws, strict=False).verdict
+    verdict = evaluate_gate(Gate("m", True, 0.0, False), ("a", "b"), difference, 0.95, draws, strict=False).verdict
     return {"fails": float(verdict == "failed"), "passes": float(verdict == "passed")}
 
 
 def at_detectable(contexts: int, rng: np.random.Generator) -> dict[str, float]:
-    """One sample says what is detectable, and another is that far from no difference."""
+    """The true difference is the detectable one, estimated from another sample."""
     ones = np.ones(contexts)
     pilot, sample = (np.stack([rng.normal(size=contexts), ones], axis=1) for _ in range(2))
     zero = np.stack([0 * ones, ones], axis=1)
@@ -138,13 +140,13 @@ def pooled(name: str, replies: int, longer: float, rng: np.random.Generator) -> 
     real = [(said(rng, 8),) if name.startswith("fbd") else () for _ in range(60)]
     examples = [
         ds.Example(f"{system}{context}-{number}", system, said(rng, length), (f"c{context}",), real[context])
-        for system, many, factor in (("a", 1, 1.0), ("b", replies, longer))
+        for system, count, factor in (("a", 1, 1.0), ("b", replies, longer))
         for context in range(60)
-        for number in range(many)
+        for number in range(count)
         for length in [round(factor * int(rng.integers(3, 15)))]
     ]
-    one, *_ = ds.compare(ds.evaluate(examples, [name]), "a", "b").contrasts
-    return {"rejects": float(one.p < 0.05)}
+    contrast, *_ = ds.compare(ds.evaluate(examples, [name]), "a", "b").contrasts
+    return {"rejects": float(contrast.p < 0.05)}
 
 
 def groups(rng: np.random.Generator) -> dict[str, float]:
@@ -153,12 +155,12 @@ def groups(rng: np.random.Generator) -> dict[str, float]:
         ds.Example(
             f"{system}{group}-{number}", system, said(rng, 8), (f"{number} of {group}",), group=f"g{group}"
         )
-        for system, many in (("a", 3), ("b", 6))
+        for system, count in (("a", 3), ("b", 6))
         for group in range(30)
-        for number in range(many)
+        for number in range(count)
     ]
-    (one,) = ds.compare(ds.evaluate(examples, ["diversity-2"]), "a", "b").contrasts
-    return {"rejects": float(one.p < 0.05)}
+    (contrast,) = ds.compare(ds.evaluate(examples, ["diversity-2"]), "a", "b").contrasts
+    return {"rejects": float(contrast.p < 0.05)}
 
 
 POOLED = {
@@ -177,7 +179,7 @@ def easy(mean: str, rng: np.random.Generator) -> dict[str, float]:
     examples = []
     for context in range(40):
         ease = rng.normal()
-        for system, many in (("a", 1 + 4 * (ease > 0)), ("b", 1 + 4 * (ease < 0))):
+        for system, count in (("a", 1 + 4 * (ease > 0)), ("b", 1 + 4 * (ease < 0))):
             examples += [
                 ds.Example(
                     f"{system}{context}-{n}",
@@ -185,7 +187,10 @@ def easy(mean: str, rng: np.random.Generator) -> dict[str, float]:
                     "w " * max(1, round(12 + 3 * ease + rng.normal())),
                     (f"c{context}",),
                 )
-                for n in range(many)
+                for n in range(count)
             ]
-    (one,) = ds.compare(ds.evaluate(examples, ["words"]), "a", "b", mean=mean).contrasts
-    return {"excludes": excludes((one.low, one.high)), "holds": holds((one.low, one.high), 0.0)}
+    (contrast,) = ds.compare(ds.evaluate(examples, ["words"]), "a", "b", mean=mean).contrasts
+    return {
+        "excludes": excludes((contrast.low, contrast.high)),
+        "holds": holds((contrast.low, contrast.high), 0.0),
+    }

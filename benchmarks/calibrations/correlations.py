@@ -1,4 +1,4 @@
-"""Correlations within groups and over systems, and contests of metrics.
+"""Correlations within groups and over systems, and comparisons of metrics.
 
 benchmarks/correlation_tests.py has those over all replies, with contexts of many sizes.
 """
@@ -17,7 +17,7 @@ from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 
-CHANCE = RandomDraws(draws=1000, permutations=1, seed=0)
+RANDOM = Chance(draws=1000, permutations=1, seed=0)
 REJECTS = Range("rejects", "type I error at .05", 0.03, 0.07)
 AGREES = Range("disagree", "p and interval disagree", 0, 0)
 LOCK = 0.7
@@ -25,7 +25,7 @@ LOCK = 0.7
 
 
 def figures(trials: int, workers: int) -> Iterator[Figure]:
-    """Yield false alarms by system and by item, coverage over systems, and false alarms of contests."""
+    """Yield type I errors by system and by item, coverage over systems, and type I errors of comparisons."""
     designs = {
         "100 contexts, each by 4 of 8 systems": partial(some_of, 100, 4, 8),
         "50 contexts, each by 3 of 6 systems": partial(some_of, 50, 3, 6),
@@ -51,15 +51,15 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
 
 
 def column(item: Ints, rng: np.random.Generator) -> Floats:
-    """Values that share most of their variance within a context."""
+    """Return values with most of their variance between contexts."""
     of_item = rng.normal(size=int(item.max()) + 1)[item]
-    found: Floats = math.sqrt(LOCK) * of_item + math.sqrt(1 - LOCK) * rng.normal(size=len(item))
-    return found
+    values: Floats = math.sqrt(LOCK) * of_item + math.sqrt(1 - LOCK) * rng.normal(size=len(item))
+    return values
 
 
 def panel(item: Ints, system: Ints, x: Floats, y: Floats) -> Panel:
-    """A panel of columns without a run behind them."""
-    names = tuple(Column(f"m{place}", "m", values, True) for place, values in enumerate(x.T))
+    """Return a panel of columns without a result."""
+    names = tuple(Column(f"m{index}", "m", values, True) for index, values in enumerate(x.T))
     return Panel(None, np.arange(len(item)), item, system, names, ("q",), x, y[:, None])  # type: ignore[arg-type]
 
 
@@ -78,39 +78,39 @@ def samples(rng: np.random.Generator) -> tuple[Ints, Ints]:
 
 
 def within(design: partial[tuple[Ints, Ints]], by_system: bool, rng: np.random.Generator) -> dict[str, float]:
-    """A metric and ratings that have nothing to do with each other, within systems or contexts."""
+    """Test an independent metric and rating within systems or contexts."""
     item, system = design(rng)
     of = panel(item, system, column(item, rng)[:, None], column(item, rng))
-    chance = CHANCE._replace(seed=int(rng.integers(1 << 30)))
-    level = InGroups(of, chance, 3, by_system=by_system)
-    found = level.inference("spearman", level.values("spearman").value, 0.95)
-    rejects = float(found.p[0, 0] < 0.05)
-    apart = excludes((found.low[0, 0], found.high[0, 0]))
-    return {"rejects": rejects, "disagree": float(apart != rejects)}
+    randomness = RANDOM._replace(seed=int(rng.integers(1 << 30)))
+    level = InGroups(of, randomness, 3, by_system=by_system)
+    inference = level.inference("spearman", level.values("spearman").value, 0.95)
+    rejects = float(inference.p[0, 0] < 0.05)
+    excluded = excludes((inference.low[0, 0], inference.high[0, 0]))
+    return {"rejects": rejects, "disagree": float(excluded != rejects)}
 
 
 def over_systems(systems: int, true: float, name: str, rng: np.random.Generator) -> dict[str, float]:
-    """Systems drawn from many, of which metric and people correlate; each seen on 50 contexts."""
+    """Correlate random systems with a known correlation, each observed on 50 contexts."""
     qualities = rng.multivariate_normal([0, 0], [[1, true], [true, 1]], systems)
     x, y = (qualities + rng.normal(size=(systems, 2)) / math.sqrt(50)).T
     value = coefficient(name, x, y).value
     low, high = systems_interval(name, np.array([[value]]), np.array([[systems]]), 0.95)
-    seen = true / (1 + 1 / 50)  # the noise of 50 contexts brings it nearer to 0
+    attenuated = true / (1 + 1 / 50)  # the noise of 50 contexts brings it nearer to 0
     truth = {
-        "pearson": seen,
-        "spearman": 6 / math.pi * math.asin(seen / 2),
-        "kendall": 2 / math.pi * math.asin(seen),
+        "pearson": attenuated,
+        "spearman": 6 / math.pi * math.asin(attenuated / 2),
+        "kendall": 2 / math.pi * math.asin(attenuated),
     }
     return {"holds": holds((float(low[0, 0]), float(high[0, 0])), truth[name])}
 
 
 def contest(rng: np.random.Generator) -> dict[str, float]:
-    """Two metrics that see the same with as much noise of their own."""
+    """Compare two metrics of the same truth with equal noise."""
     item = np.repeat(np.arange(60), 4)
     truth = column(item, rng)
     x = np.stack([truth + column(item, rng) for _ in range(2)], axis=1)
     of = panel(item, np.tile(np.arange(4), 60), x, truth + 0.5 * column(item, rng))
-    chance = CHANCE._replace(seed=int(rng.integers(1 << 30)))
-    (one,) = compare_metrics(of, chance, 0.95, "spearman", "m0", "m1").contests
-    rejects = float(one.p < 0.05)
-    return {"rejects": rejects, "disagree": float(excludes((one.low, one.high)) != rejects)}
+    randomness = RANDOM._replace(seed=int(rng.integers(1 << 30)))
+    (pair,) = contests(of, randomness, 0.95, "spearman", "m0", "m1").contests
+    rejects = float(pair.p < 0.05)
+    return {"rejects": rejects, "disagree": float(excludes((pair.low, pair.high)) != rejects)}

@@ -1,4 +1,4 @@
-"""The ceiling that raters set, for panels and crowds, and raters who are said to stand out."""
+"""The ceiling that raters set, for panels and crowds, and the raters flagged as outliers."""
 
 import math
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ from dialoscope.runs.rating_columns import Judgements
 
 
 class Study(NamedTuple):
-    """Replies that so many of a pool of raters rated."""
+    """Numbers of replies, of ratings of each, and of raters."""
 
     replies: int
     ratings: int
-    """Of each reply."""
+    """The number of ratings of each reply."""
     raters: int
     noise: float = 1.0
     strictness: float = 0.0
-    """The standard deviation of what a rater gives too much or too little in all ratings."""
+    """The standard deviation of the raters' biases."""
     careless: int = 0
-    """Raters who rate at random."""
+    """The number of raters who rate at random."""
 
     def __str__(self) -> str:
         strict = f", strictness {self.strictness:g}" if self.strictness else ""
@@ -46,30 +46,30 @@ CEILINGS = (
     Study(100, 3, 3, strictness=0.5),
     Study(100, 10, 10, strictness=0.5),
 )
-ACCUSED = (Study(300, 3, 30), Study(1000, 3, 100), Study(400, 5, 100), Study(100, 10, 10, noise=2))
+ATTENTIVE = (Study(300, 3, 30), Study(1000, 3, 100), Study(400, 5, 100), Study(100, 10, 10, noise=2))
 CARELESS = (Study(100, 10, 10, careless=2), Study(1000, 5, 50, careless=5))
 
 
 def figures(trials: int, workers: int) -> Iterator[Figure]:
-    """Yield bias and coverage of ceilings, and how often good and careless raters are accused."""
-    few = max(2, trials // 2)
+    """Yield bias and coverage of ceilings, and the shares of good and careless raters that are flagged."""
+    few = max(min(2, trials), trials // 2)
     for study in CEILINGS:
         ranges = [
             Range("bias", "bias of the ceiling", -0.03, 0.03, is_share=False),
             Range("holds", "coverage of the ceiling's interval", 0.88, 1),
             Range("undefined", "no ceiling", 0, 0.05),
         ]
-        yield from measure(str(study), partial(reach, study), ranges, few, workers)
-    for study in ACCUSED:
-        ranges = [Range("accused", "studies that flag an equally good rater", 0, 0.06)]
-        yield from measure(str(study), partial(accuse, study), ranges, few, workers)
+        yield from measure(str(study), partial(compare_ceiling, study), ranges, few, workers)
+    for study in ATTENTIVE:
+        ranges = [Range("flagged", "studies that flag an equally good rater", 0, 0.06)]
+        yield from measure(str(study), partial(flag_outliers, study), ranges, few, workers)
     for study in CARELESS:
         ranges = [Range("caught", "careless raters that are flagged", 0.7, 1, is_share=False)]
-        yield from measure(str(study), partial(accuse, study), ranges, few, workers)
+        yield from measure(str(study), partial(flag_outliers, study), ranges, few, workers)
 
 
 def rate(study: Study, rng: np.random.Generator) -> Judgements:
-    """Ratings of replies of standard deviation 1."""
+    """Return ratings of replies whose qualities have standard deviation 1."""
     quality, strict = rng.normal(size=study.replies), study.strictness * rng.normal(size=study.raters)
     reply = np.repeat(np.arange(study.replies), study.ratings)
     chosen = [rng.choice(study.raters, study.ratings, replace=False) for _ in range(study.replies)]
@@ -80,26 +80,26 @@ def rate(study: Study, rng: np.random.Generator) -> Judgements:
     return Judgements(reply, code, value, tuple(map(str, names)), 0)
 
 
-def reach(study: Study, rng: np.random.Generator) -> dict[str, float]:
-    """The ceiling against the root of the true reliability."""
+def compare_ceiling(study: Study, rng: np.random.Generator) -> dict[str, float]:
+    """Compare the ceiling with the root of the true reliability."""
     noise = study.noise**2 / study.ratings
     if study.ratings < study.raters:  # who rated a reply differs from reply to reply
         noise += study.strictness**2 / study.ratings
     truth = math.sqrt(1 / (1 + noise))
-    found = ceiling(rate(study, rng))
-    undefined = math.isnan(found.value)
+    estimate = ceiling(rate(study, rng))
+    undefined = math.isnan(estimate.value)
     return {
-        "bias": found.value - truth,
-        "holds": holds((found.low, found.high), truth),
+        "bias": estimate.value - truth,
+        "holds": holds((estimate.low, estimate.high), truth),
         "undefined": float(undefined),
     }
 
 
-def accuse(study: Study, rng: np.random.Generator) -> dict[str, float]:
-    """Who is said to stand out."""
-    names = {int(one.rater) for one in find_outliers(leave_one_out(rate(study, rng)))}
+def flag_outliers(study: Study, rng: np.random.Generator) -> dict[str, float]:
+    """Return whether good raters are flagged, and the share of careless ones that are."""
+    names = {int(outlier.rater) for outlier in outliers(leave_one_out(rate(study, rng)))}
     caught = sum(name < study.careless for name in names)
     return {
-        "accused": float(len(names) > caught),
+        "flagged": float(len(names) > caught),
         "caught": caught / study.careless if study.careless else math.nan,
     }

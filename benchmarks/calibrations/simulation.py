@@ -1,4 +1,4 @@
-"""Repeated trials of a simulation, in several processes, and the numbers that they come to."""
+"""Repeated trials of a simulation, in several processes, and the means of their results."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,10 +12,10 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 
 Trial = Callable[[np.random.Generator], Mapping[str, float]]
-"""One data set and what is measured on it, by name: a function of a module, or a partial of one."""
+"""A function that samples a data set and returns what is measured on it, by name."""
 
 LENIENCE = 3.0
-"""Standard errors of a share by which it may leave its range: few trials show it only roughly."""
+"""Standard errors of a share by which it may leave its range."""
 
 
 class Figure(NamedTuple):
@@ -24,7 +24,7 @@ class Figure(NamedTuple):
     setting: str
     """The data, such as "lognormal, 10 contexts"."""
     quantity: str
-    """What is measured, such as "interval holds the truth" or "type I error at .05"."""
+    """The measured quantity, such as "coverage of the 95 % interval" or "type I error at .05"."""
     value: float
     trials: int
     low: float = -math.inf
@@ -34,7 +34,7 @@ class Figure(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether the number is in its range, but for what so few trials leave open."""
+        """Whether the number is in its range, within the error of so few trials."""
         if math.isnan(self.value):
             return False
         error = (
@@ -46,7 +46,7 @@ class Figure(NamedTuple):
 
 
 class Range(NamedTuple):
-    """What is measured in each trial, and where its mean over trials must be."""
+    """A quantity that each trial measures, and the range of its mean over trials."""
 
     name: str
     quantity: str
@@ -58,7 +58,7 @@ class Range(NamedTuple):
 def measure(
     setting: str, trial: Trial, ranges: Iterable[Range], trials: int, workers: int, seed: int = 0
 ) -> Iterator[Figure]:
-    """Yield the mean over trials of everything that is measured."""
+    """Yield the mean over trials of each quantity."""
     values = repeat(trial, trials, workers, seed)
     for name, quantity, low, high, is_share in ranges:
         yield Figure(setting, quantity, mean_of(values[name]), trials, low, high, is_share)

@@ -19,7 +19,7 @@ SOURCES = {
     "a rate of .3": (lambda rng, n: (rng.random(n) < 0.3).astype(float), 0.3),
     "a rate of .1": (lambda rng, n: (rng.random(n) < 0.1).astype(float), 0.1),
 }
-LOWEST = {
+MIN_COVERAGE = {
     "normal": {5: 0.90, 10: 0.93, 30: 0.93, 100: 0.93},
     "ratings 1 to 5": {5: 0.88, 10: 0.92, 30: 0.93, 100: 0.93},
     "exponential": {5: 0.84, 10: 0.88, 30: 0.91, 100: 0.93},
@@ -27,12 +27,12 @@ LOWEST = {
     "a rate of .3": {10: 0.93, 30: 0.93, 100: 0.93},
     "a rate of .1": {30: 0.93, 100: 0.93},
 }
-"""How often a 95 % interval must hold the truth, by the number of contexts."""
+"""The minimum coverage of a 95 % interval, by the number of contexts."""
 
 
 def figures(trials: int, workers: int) -> Iterator[Figure]:
     """Yield coverage by source and number of contexts, of dialogues, and of Distinct."""
-    for source, by_contexts in LOWEST.items():
+    for source, by_contexts in MIN_COVERAGE.items():
         for contexts, low in by_contexts.items():
             yield from measure(
                 f"mean, {source}, {contexts} contexts",
@@ -68,16 +68,16 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
 
 def mean_of_contexts(source: str, contexts: int, rng: np.random.Generator) -> dict[str, float]:
     """The interval of a mean over contexts with one reply each."""
-    draw, truth = SOURCES[source]
-    values = draw(rng, contexts)
+    sample, truth = SOURCES[source]
+    values = sample(rng, contexts)
     sums = np.stack([values, np.ones(contexts)], axis=1)
-    drawn = bootstrap_sums(sums, Draws(1000, int(rng.integers(1 << 30))))
-    interval = percentile_interval(drawn[:, 0] / drawn[:, 1], 0.95, contexts)
+    resampled = bootstrap_sums(sums, Draws(1000, int(rng.integers(1 << 30))))
+    interval = percentile_interval(resampled[:, 0] / resampled[:, 1], 0.95, contexts)
     return {"holds": holds(interval, truth), "flat": float(interval.low == interval.high)}
 
 
 def mean_of_turns(together: bool, rng: np.random.Generator) -> dict[str, float]:
-    """Words of turns, half of whose variance is the dialogue's."""
+    """The mean number of words of turns, with half of its variance between dialogues."""
     examples = []
     for number in range(30):
         usual = rng.normal(20, 4)
@@ -87,14 +87,14 @@ def mean_of_turns(together: bool, rng: np.random.Generator) -> dict[str, float]:
         )
         examples += ds.Dialogue(str(number), "bot", turns).examples("bot")
     if not together:
-        examples = [ds.Example(one.id, "bot", one.response, one.context[-1:]) for one in examples]
-        examples = [ds.Example(one.id, "bot", one.response, (one.id,)) for one in examples]
+        examples = [ds.Example(turn.id, "bot", turn.response, turn.context[-1:]) for turn in examples]
+        examples = [ds.Example(turn.id, "bot", turn.response, (turn.id,)) for turn in examples]
     result = ds.evaluate(examples, ["words"], seed=int(rng.integers(1 << 30)))
     return {"holds": holds(result.interval("words", "bot"), 20.0)}
 
 
 TRUE_DISTINCT = {10: 0.9581, 30: 0.9097, 100: 0.8272}
-"""The mean over 2,000 draws of so many replies, and 800 of a hundred; its standard error is below .0007."""
+"""The mean over 2,000 samples of so many replies, and 800 of a hundred; its standard error is below .0007."""
 WORDS = 400
 SHARES: Floats = 1 / np.arange(1, WORDS + 1) / np.sum(1 / np.arange(1, WORDS + 1))
 
@@ -105,7 +105,7 @@ def said(rng: np.random.Generator, length: int) -> str:
 
 
 def distinct(contexts: int, rng: np.random.Generator) -> dict[str, float]:
-    """Distinct-2 of replies of 3 to 14 words; the true value is the mean over many draws."""
+    """Distinct-2 of replies of 3 to 14 words; the true value is the mean over many samples."""
     replies = [
         ds.Example(str(n), "s", said(rng, int(rng.integers(3, 15))), (f"c{n}",)) for n in range(contexts)
     ]

@@ -1,18 +1,18 @@
-"""ADEM on rated corpora that it did not learn from: each is foretold by a model trained on all others.
+"""ADEM on rated corpora that it was not trained on: each is predicted by a model trained on all others.
 
-    DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/adem.py [ENCODER ...]
+    DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/adem.py [--quick] [ENCODER ...]
 
-Prints a Markdown table; the default encoders are minilm and mpnet. Replies of a training corpus to a context
-that also stands in the corpus to be foretold are left out.
+Prints a Markdown table and, on the last line, the mean correlations; the default encoders are minilm and
+mpnet. Training replies to a context that is also in the predicted corpus are left out. With --quick, the
+default is minilm on a few contexts of each corpus.
 """
 
-from argparse import ArgumentParser
 from statistics import mean, median
 
 import numpy as np
 
-from benchmarks._shared import corpora_folder
-from dialoscope.models.bilinear import encode_replies, resolve_encoder
+from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
+from dialoscope.models.bilinear import resolve_encoder, encode_replies
 from dialoscope.training.bilinear_fit import Lesson, after, begun, calibrated, trial
 from dialoscope.training.rated_replies import RatedReplies, read_rated
 from dialoscope.training.rating_correlation import correlations
@@ -26,53 +26,65 @@ CORPORA = {
     "grade_dailydialog": ("grade/grade_dailydialog.jsonl", "coherence"),
     "grade_empathetic": ("grade/grade_empathetic.jsonl", "coherence"),
 }
-BEFORE_AFTER = ("before: Pearson", "Spearman", "after: Pearson", "Spearman")
+HEADINGS = ("encoder", "corpus", "n", "trained on", "steps", "before: Pearson", "Spearman",
+            "after: Pearson", "Spearman", "far")  # fmt: skip
+"""`before` is the model that training starts from; `far` is the share of replies unlike the training data."""
+QUICK_CONTEXTS, QUICK_DIMS = 8, 5
 
 
 def main() -> None:
-    parser = ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("encoders", nargs="*", default=["minilm", "mpnet"], metavar="ENCODER")
-    chosen = parser.parse_args()
-    root = corpora_folder() / "rated"
+    parser = benchmark_parser(__doc__)
+    parser.add_argument("encoders", nargs="*", metavar="ENCODER", help="minilm and mpnet by default")
+    options = parser.parse_args()
+    encoders = options.encoders or (["minilm"] if options.quick else ["minilm", "mpnet"])
+    root = (quick_corpora(QUICK_CONTEXTS) if options.quick else corpora_folder()) / "rated"
     rated = {name: read_rated([root / file], [aspect]) for name, (file, aspect) in CORPORA.items()}
-    heads = ("encoder", "corpus", "n", "learned from", "steps", *BEFORE_AFTER, "far")
-    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
-    for encoder in chosen.encoders:
-        figures = [row(encoder, name, rated) for name in rated]
-        means = [mean(one[place] for one in figures) for place in range(4)]
-        print(f"| {encoder} | mean | | | | {' | '.join(f'{one:.3f}' for one in means)} | |", flush=True)
+    print(f"| {' | '.join(HEADINGS)} |\n{'|---' * len(HEADINGS)}|")
+    summaries = []
+    for encoder in encoders:
+        recipe = AdemRecipe(model=encoder, seeds=1, dims=QUICK_DIMS if options.quick else AdemRecipe.dims)
+        figures = [predict_corpus(name, rated, recipe) for name in rated]
+        means = [f"{mean(column):.3f}" for column in zip(*figures, strict=True)]
+        print(f"| {encoder} | mean | | | | {' | '.join(means)} | |", flush=True)
+        summaries.append(f"{encoder} {means[3]} ({means[1]} before training)")
+    print(f"\nmean Spearman over {len(rated)} corpora: {', '.join(summaries)}; no bar")
 
 
-def row(encoder: str, tested: str, rated: dict[str, RatedReplies]) -> list[float]:
-    """Foretell one corpus from all others, and print how well it went."""
-    recipe = AdemRecipe(model=encoder, seeds=1)
-    lessons = {name: lesson_of(one, recipe) for name, one in rated.items()}
-    apart = set(rated[tested].contexts)
-    contexts = [one for name in rated if name != tested for one in rated[name].contexts]
-    sides = [lessons[name] for name in rated if name != tested]
-    known = Lesson(
-        type(sides[0].sides)(
-            *(np.concatenate(each) for each in zip(*(one.sides for one in sides), strict=True))
-        ),
-        np.concatenate([one.ratings for one in sides]),
-    ).take(np.array([one not in apart for one in contexts]))
-    found = trial(known, [one for one in contexts if one not in apart], recipe, 0)
-    steps = round(median(stop.steps for stop in found.stops))
-    start = begun(known, recipe.dims)
-    form = calibrated(after(start, known, recipe, steps), [found], known.ratings)
-    test = lessons[tested]
+def predict_corpus(tested: str, rated: dict[str, RatedReplies], recipe: AdemRecipe) -> list[float]:
+    """Predict one corpus with a model trained on all others, print a row, and return the correlations."""
+    test = training_data(rated[tested], recipe)
+    training, contexts = join_others(tested, rated, recipe)
+    split = trial(training, contexts, recipe, 0)
+    steps = round(median(stop.steps for stop in split.stops))
+    start = begun(training, recipe.dims)
+    model = calibrated(after(start, training, recipe, steps), [split], training.ratings)
     figures = [
-        value for one in (start, form) for value in correlations(one.ratings(test.sides), test.ratings)
+        value for form in (start, model) for value in correlations(form.ratings(test.sides), test.ratings)
     ]
-    far = float((form.strangeness(test.sides) > 1).mean())
-    cells = (encoder, tested, len(test.ratings), len(known.ratings), steps)
-    numbers = [f"{one:.3f}" for one in (*figures, far)]
+    far = float((model.strangeness(test.sides) > 1).mean())
+    cells = (recipe.model, tested, len(test.ratings), len(training.ratings), steps)
+    numbers = [f"{value:.3f}" for value in (*figures, far)]
     print(f"| {' | '.join(map(str, (*cells, *numbers)))} |", flush=True)
     return figures
 
 
-def lesson_of(rated: RatedReplies, recipe: AdemRecipe) -> Lesson:
-    """The vectors of rated replies, which are remembered."""
+def join_others(tested: str, rated: dict[str, RatedReplies], recipe: AdemRecipe) -> tuple[Lesson, list[str]]:
+    """Return all other corpora as one, without the contexts of the tested one, and each context."""
+    others = [replies for name, replies in rated.items() if name != tested]
+    data = [training_data(replies, recipe) for replies in others]
+    sides = zip(*(each.sides for each in data), strict=True)
+    joined = Lesson(
+        type(data[0].sides)(*(np.concatenate(side) for side in sides)),
+        np.concatenate([each.ratings for each in data]),
+    )
+    held_out = set(rated[tested].contexts)
+    contexts = [context for replies in others for context in replies.contexts]
+    usable = np.array([context not in held_out for context in contexts])
+    return joined.take(usable), [context for context in contexts if context not in held_out]
+
+
+def training_data(rated: RatedReplies, recipe: AdemRecipe) -> Lesson:
+    """Return the vectors of rated replies, which come from the score cache the second time."""
     return Lesson(encode_replies(resolve_encoder(recipe.model), rated.replies, recipe.turns), rated.ratings)
 
 

@@ -10,10 +10,10 @@ columns of their own. BERT and RoBERTa are used where the hub or a folder has th
 what comes out and what differs.
 """
 
-import argparse
 import math
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
@@ -24,10 +24,22 @@ import numpy as np
 import published
 from layers import POOLINGS, LayerEncoder, layers_of
 from published import CONVAI2, EMPATHETIC, Agreement
-from scipy.stats import pearsonr, spearmanr
+from tables import (
+    MIN_POINTS,
+    agreement,
+    interval,
+    log,
+    markdown,
+    mean_ratings,
+    number,
+    ok_or_short,
+    print_sections,
+    rated_path,
+    titled,
+)
 
 import dialoscope as ds
-from benchmarks._shared import corpora_folder
+from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Encoder
 
@@ -36,9 +48,11 @@ BAR = 0.91
 EMBEDDED = ("minilm", "mpnet")
 PAPERS = {"bert-base-uncased": "B", "roberta-base": "R"}
 """The encoders of the paper, and what it calls them."""
-FEWEST = 3
-"""Systems without which a correlation says nothing."""
 SEEDS = 5
+QUICK_CONTEXTS = 5
+QUICK_CORPORA = ["dailyz", "personaz", "grade-convai2"]
+EQUAL = 1e-4
+"""The largest relative difference of an FBD from a pass over all layers and one from the public encoder."""
 
 
 class Corpus(NamedTuple):
@@ -134,74 +148,70 @@ class Plan(NamedTuple):
 
 
 def main() -> None:
-    chosen = options()
-    encoders, notes = available(chosen.encoders)
+    options = read_options()
+    encoders, notes = find_available(options.encoders)
     if not encoders:
         sys.exit("\n".join(notes))
-    plan = planned(chosen, encoders)
-    corpora = [corpus for corpus in EVERY if corpus.key in chosen.corpora]
-    study = Study({corpus: evaluated(corpus, plan.metrics) for corpus in corpora})
-    text = "\n\n".join([*notes, *sections(study, plan)])
-    print(text)
-    if chosen.o:
-        Path(chosen.o).write_text(text + "\n", encoding="utf-8")
-    finish(study, plan)
+    plan = make_plan(options, encoders)
+    corpora = [corpus for corpus in EVERY if corpus.key in options.corpora]
+    study = Study({corpus: evaluate(corpus, plan.metrics) for corpus in corpora})
+    print_sections([*notes, *sections(study, plan)], options.o)
+    print_conclusion(study, plan, quick=options.quick)
 
 
-def planned(chosen: argparse.Namespace, encoders: Sequence[str]) -> Plan:
-    poolings = POOLINGS[:1] if chosen.quick else POOLINGS
-    return Plan(
-        encoders,
-        poolings,
-        lines=[*word_lines(), *encoder_lines(encoders)],
-        pooled=pooling_lines(encoders, poolings),
-        cells=[] if chosen.quick or chosen.without_layers else grid(encoders),
-        seeds=0 if chosen.quick else SEEDS,
-        draws=chosen.draws,
-    )
-
-
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def read_options() -> Namespace:
+    parser = benchmark_parser(__doc__)
     keys = [corpus.key for corpus in EVERY]
     parser.add_argument("--corpora", nargs="+", choices=keys, default=keys, metavar="NAME", help=str(keys))
     parser.add_argument("--encoders", nargs="+", default=[*EMBEDDED, *PAPERS], metavar="MODEL")
-    parser.add_argument("--quick", action="store_true", help="first-token vectors of the last layer alone")
-    parser.add_argument("--without-layers", action="store_true", help="the last layer alone")
-    parser.add_argument("--draws", type=int, default=200, help="for the intervals over contexts")
-    parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
-    chosen = parser.parse_args()
+    parser.add_argument("--first-token", action="store_true", help="the last layer's first token only")
+    parser.add_argument("--without-layers", action="store_true", help="the last layer only")
+    parser.add_argument("--draws", type=int, default=200, help="number of resamples of the contexts")
+    parser.add_argument("-o", metavar="FILE", help="file to which the tables are written too")
+    options = parser.parse_args()
+    if options.quick:
+        quick_corpora(QUICK_CONTEXTS)
+        options.corpora, options.encoders, options.draws = QUICK_CORPORA, EMBEDDED[:1], 5
     corpora_folder()
-    return chosen
+    return options
 
 
-def available(names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The encoders that are here or can be fetched, and a line on each that is not."""
-    found, notes = [], []
+def make_plan(options: Namespace, encoders: Sequence[str]) -> Plan:
+    poolings = POOLINGS[:1] if options.first_token or options.quick else POOLINGS
+    cells = [] if options.first_token or options.without_layers else grid(encoders)
+    words = word_lines()
+    if options.quick:  # the last two layers, and no WordNet or word vectors
+        words = [line for line in words if line.metric.name in ("bleu", "rouge")]
+        cells = [cell for cell in cells if cell.pooling in poolings][:2]
+    return Plan(
+        encoders,
+        poolings,
+        lines=[*words, *encoder_lines(encoders)],
+        pooled=pooling_lines(encoders, poolings),
+        cells=cells,
+        seeds=0 if options.first_token else 2 if options.quick else SEEDS,
+        draws=options.draws,
+    )
+
+
+def find_available(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the encoders that are here or can be fetched, and a line on each other one."""
+    available, notes = [], []
     for name in names:
         try:
             TransformerEncoder(name).encode(["hello"])
-            found.append(name)
+            available.append(name)
         except ds.DialoscopeError as problem:
             notes.append(f"Left out: {name}. {str(problem).splitlines()[0]}")
-    return found, notes
+    return available, notes
 
 
-def evaluated(corpus: Corpus, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
+def evaluate(corpus: Corpus, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
     begin = time.perf_counter()
-    result = ds.evaluate(ds.read(path_of(corpus)), metrics)
+    result = ds.evaluate(ds.read(rated_path(corpus.file)), metrics)
     seconds = time.perf_counter() - begin
-    tell(f"{corpus.key}: {len(result.replies)} replies, {len(result.systems)} systems, {seconds:.0f} s")
+    log(f"{corpus.key}: {len(result.replies)} replies, {len(result.systems)} systems, {seconds:.0f} s")
     return result
-
-
-def path_of(corpus: Corpus) -> Path:
-    return corpora_folder() / "rated" / corpus.file
-
-
-def tell(text: str) -> None:
-    """How far it is, on standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 # Which metrics
@@ -318,7 +328,7 @@ class Study:
 
     def counted(self, corpora: Sequence[Corpus]) -> list[Corpus]:
         """Those with enough systems for a correlation."""
-        return [one for one in self.has(corpora) if len(self.results[one].systems) >= FEWEST]
+        return [one for one in self.has(corpora) if len(self.results[one].systems) >= MIN_POINTS]
 
     def scores(self, corpus: Corpus, line: Line) -> np.ndarray:
         """The metric's number for each system, turned so that more is better."""
@@ -336,7 +346,7 @@ class Study:
     def people(self, corpus: Corpus, aspect: str = "") -> np.ndarray:
         """People's mean rating of each system."""
         result = self.results[corpus]
-        rated = by_reply(result, aspect or corpus.aspect)
+        rated = mean_ratings(result, aspect or corpus.aspect)
         return np.array([np.nanmean(rated[result.rows(system)]) for system in result.systems])
 
     def agreement(self, corpus: Corpus, line: Line, aspect: str = "") -> Agreement:
@@ -347,18 +357,6 @@ class Study:
         """Over corpora with enough systems; undefined where one of these is."""
         found = [self.agreement(corpus, line) for corpus in self.counted(corpora)]
         return Agreement(*np.mean(found, axis=0)) if found else Agreement(math.nan, math.nan)
-
-
-def by_reply(result: ds.Result, aspect: str) -> np.ndarray:
-    """The mean rating of each reply."""
-    return result.ratings.means(aspect, len(result.replies))
-
-
-def agreement(people: np.ndarray, scores: np.ndarray) -> Agreement:
-    """Undefined for few systems, and where all are the same to people or to the metric."""
-    if len(people) < FEWEST or np.isnan(scores).any() or not (np.ptp(people) and np.ptp(scores)):
-        return Agreement(math.nan, math.nan)
-    return Agreement(float(spearmanr(people, scores)[0]), float(pearsonr(people, scores)[0]))
 
 
 # Tables
@@ -374,7 +372,8 @@ def sections(study: Study, plan: Plan) -> Iterable[str]:
     if plan.cells:
         cells = [of_cell(cell) for cell in plan.cells]
         yield titled("FBD after every layer, Spearman", grid_table(study, cells))
-        yield f"Largest difference from the public encoder after the last layer: {apart(study, plan):.1e}."
+        difference = layer_difference(study, plan)
+        yield f"Largest difference from the public encoder after the last layer: {difference:.1e}."
         yield titled("FBD chosen on the other corpora, Spearman", held_out_table(study, plan))
     yield titled("How far to trust it, Spearman", trust_table(study, watched(study, plan), plan.draws))
     if plan.seeds:
@@ -384,25 +383,6 @@ def sections(study: Study, plan: Plan) -> Iterable[str]:
         yield titled("Two systems seen as eleven", mixture_table(study, mixed))
     if any(corpus.key == "dailyz" for corpus in study.results):
         yield titled("Table 5, Daily(Z)", table_5(study, plan.lines))
-
-
-def titled(title: str, table: str) -> str:
-    tell(title)
-    return f"### {title}\n\n{table}"
-
-
-def markdown(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def number(value: float) -> str:
-    """Three digits, without the zero before the point; – where there is none."""
-    if math.isnan(value):
-        return "–"
-    text = f"{abs(value):.3f}"
-    text = text.removeprefix("0") if text.startswith("0") else text[:4]
-    return f"−{text}" if value < 0 and text != ".000" else text
 
 
 def table_3(study: Study, lines: Sequence[Line], corpora: Sequence[Corpus], kind: str) -> str:
@@ -436,8 +416,8 @@ def of_two(study: Study, corpus: Corpus, line: Line) -> str:
     """Two systems have an order and no correlation; empty where there are more."""
     if len(study.results[corpus].systems) != 2:
         return ""
-    people, scores = study.people(corpus), study.scores(corpus, line)
-    return {1: "right", 0: "–", -1: "wrong"}[int(np.sign(np.diff(people)[0] * np.diff(scores)[0]))]
+    product = float(np.diff(study.people(corpus))[0] * np.diff(study.scores(corpus, line))[0])
+    return "right" if product > 0 else "wrong" if product < 0 else "–"
 
 
 def slashed(values: Iterable[float]) -> str:
@@ -463,7 +443,7 @@ def grid_table(study: Study, lines: Sequence[Line]) -> str:
     return markdown(head, body)
 
 
-def apart(study: Study, plan: Plan) -> float:
+def layer_difference(study: Study, plan: Plan) -> float:
     """Of an FBD of first tokens from the pass over all layers, as a share of the metric's own."""
     pairs = [
         (Line("", ds.Fbd(encoder=last_layer(name, "first"))), of_cell(Cell(name, layers_of(name), "first")))
@@ -498,7 +478,7 @@ def held_out(study: Study, lines: Sequence[Line], corpora: Sequence[Corpus]) -> 
 
 def held_out_table(study: Study, plan: Plan) -> str:
     body = []
-    among = tried(plan)
+    among = candidates(plan)
     for name, some in (("sound", SOUND), ("corrected", CORRECTED)):
         corpora = study.counted(some)
         for label, lines in among.items():
@@ -510,7 +490,7 @@ def held_out_table(study: Study, plan: Plan) -> str:
     return markdown(["chosen among", *names, "mean"], body)
 
 
-def tried(plan: Plan) -> dict[str, list[Line]]:
+def candidates(plan: Plan) -> dict[str, list[Line]]:
     """Wherever the best may be looked for."""
     every = {
         "last layer": plain(plan),
@@ -547,7 +527,7 @@ def below(plan: Plan) -> list[Line]:
 
 def watched(study: Study, plan: Plan) -> list[Line]:
     """The paper's way with the embedded encoders, and the best that was found, whichever it is."""
-    best = [best_of(study, lines, some) for lines in tried(plan).values() for some in (SOUND, CORRECTED)]
+    best = [best_of(study, lines, some) for lines in candidates(plan).values() for some in (SOUND, CORRECTED)]
     return list(dict.fromkeys([line for line in plain(plan) if line.label.endswith("first")] + best))
 
 
@@ -563,7 +543,7 @@ def trust_table(study: Study, lines: Sequence[Line], draws: int) -> str:
         for place, corpus in enumerate(corpora)
     }
     for line in lines:
-        tell(f"{line.label}: {draws} draws")
+        log(f"{line.label}: {draws} draws")
         drawn = {corpus: bootstrapped(study, corpus, line, draws) for corpus in corpora}
         row = [
             trusted(study.agreement(corpus, line).spearman, drawn[corpus], chance[corpus])
@@ -586,15 +566,10 @@ def luck_of(lucky: np.ndarray, value: float) -> str:
     return number(share) if share >= 0.0005 else "< .001"
 
 
-def interval(drawn: np.ndarray) -> str:
-    low, high = np.nanquantile(drawn, (0.025, 0.975))
-    return f"[{number(low)}, {number(high)}]"
-
-
 def bootstrapped(study: Study, corpus: Corpus, line: Line, draws: int) -> np.ndarray:
     """The correlation with contexts drawn anew, the same for all systems, ratings and distances alike."""
     result, rng = study.results[corpus], np.random.default_rng(0)
-    rated = by_reply(result, corpus.aspect)
+    rated = mean_ratings(result, corpus.aspect)
     tally = result.tallies[line.metric.statistics]
     items = np.unique(result.replies.item)
     found = []
@@ -704,28 +679,29 @@ def mixture_table(study: Study, corpora: Sequence[Corpus]) -> str:
 def shares_of_first(corpus: Corpus, systems: Sequence[str]) -> list[float]:
     """The share of each system's replies that the first system gave, of those where the first two differ."""
     replies: dict[str, list[str]] = {system: [] for system in systems}
-    for example in ds.read(path_of(corpus)):
+    for example in ds.read(rated_path(corpus.file)):
         replies[example.system].append(example.response)
     said = np.array([replies[system] for system in systems])
     apart = said[0] != said[1]
     return [float(share) for share in (said == said[0])[:, apart].mean(axis=1)]
 
 
-def finish(study: Study, plan: Plan) -> None:
-    """The best of all that was tried with embedded encoders, and whether it reaches the paper's."""
+def print_conclusion(study: Study, plan: Plan, *, quick: bool) -> None:
+    """Print the best of all that was tried with embedded encoders beside the bar, and end the program."""
     if not plain(plan) or not study.counted(CORRECTED):
-        sys.exit("Without an embedded encoder and a corrected corpus nothing can be held against the bar.")
-    for name, lines in tried(plan).items():
+        sys.exit("Without an embedded encoder and a corrected corpus nothing can be compared with the bar.")
+    for name, lines in candidates(plan).items():
         for kind, corpora in SETS.items():
             best = best_of(study, lines, corpora)
             print(f"best of {name}, {kind}: {number(study.mean(corpora, best).spearman)} ({best.label})")
-    every = list(dict.fromkeys(line for lines in tried(plan).values() for line in lines))
-    sound, corrected = (study.mean(some, best_of(study, every, some)).spearman for some in (SOUND, CORRECTED))
+    every = list(dict.fromkeys(line for lines in candidates(plan).values() for line in lines))
+    sound, corrected = (study.mean(each, best_of(study, every, each)).spearman for each in (SOUND, CORRECTED))
     print(
         f"best mean Spearman of FBD with an embedded encoder: {corrected:.3f} over the corrected corpora, "
-        f"{sound:.3f} over the sound ones as released; bar {BAR}: {'ok' if corrected >= BAR else 'short'}"
+        f"{sound:.3f} over the sound ones as released; bar {BAR}: {ok_or_short(corrected >= BAR)}"
     )
-    sys.exit(not corrected >= BAR)
+    equal = not plan.cells or layer_difference(study, plan) <= EQUAL
+    sys.exit(not (equal and (quick or corrected >= BAR)))
 
 
 if __name__ == "__main__":

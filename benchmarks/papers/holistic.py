@@ -1,18 +1,19 @@
 """Tables 3, 4, 5, 8 and 9 of Pang et al. (2020), holistic evaluation of dialogue, again.
 
     DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/holistic.py [-o TABLES.md] [--draws 1000] [--quick]
-    ... [--at smollm2-dialog=FOLDER nli=FOLDER]
+    ... [--at smollm2-dialog=FOLDER nli=FOLDER] [--without-others]
 
-How well coherence, fluency and self-consistency agree with people on the replies that the authors released,
-with the embedded models, without and with tuning, beside what the paper has; the entropies of its groups of
-replies, whose ratings were never released; how well people agree with one another; and the same language
-models on other rated replies. docs/papers/holistic.md says what comes out and what falls short.
+Correlations of coherence, fluency and self-consistency with ratings of the replies that the authors released,
+with the embedded models, without and with tuning, beside the paper's; the entropies of its groups of replies,
+whose ratings were never released; agreement of the raters; and the same language models on other rated
+replies. docs/papers/holistic.md has the results and what falls short. With --quick, models are fakes, and
+only the agreement of the raters is compared with its bar.
 """
 
-import argparse
 import json
 import math
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,25 +21,39 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from fbd import agreement, by_reply, interval, markdown, number, tell, titled
 from published import Agreement
 from raters import PAPER as PAPER_RATERS
-from raters import SETS, Raters, among
+from raters import SETS, Raters, agreement_of_raters, label_of, pang_path
 from scipy.stats import rankdata
+from tables import (
+    agreement,
+    interval,
+    log,
+    markdown,
+    mean_ratings,
+    number,
+    ok_or_short,
+    print_sections,
+    rated_path,
+    titled,
+)
 
 import dialoscope as ds
-from benchmarks._shared import corpora_folder
+from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
 from dialoscope.models.classifier import TransformerClassifier
+from dialoscope.models.fakes import FakeClassifier, FakeLanguageModel
 from dialoscope.models.language_model import TransformerLanguageModel
-from dialoscope.models.protocols import Backend, Classifier, Continuation, Pair
+from dialoscope.models.protocols import Backend, Classifier, Continuation, LanguageModel, Pair
 
 # Which models
 
+FAKE = FakeLanguageModel()
+"""The language model of a quick run."""
 UNTUNED, DIALOG, CHAT = LANGUAGE_MODELS = ("smollm2", "smollm2-dialog", "smollm2-chat")
 """Not tuned; tuned on DailyDialog, from which the rated replies are; tuned on chit-chat and films."""
 NLI = "nli"
 
-# What is judged, named before anything is computed
+# What is evaluated, named before anything is computed
 
 JUDGED = DIALOG
 """The paper tuned its language model on DailyDialog."""
@@ -49,14 +64,14 @@ JUDGED_FLUENCY = "fluency, sum"
 JUDGED_OVER = "last"
 """As the authors' code does it; the paper's text says the mean, which is shown."""
 
-NEAR = 0.01
-"""How near values of people's agreement with one another must be to the paper's."""
+TOLERANCE = 0.01
+"""The largest difference of the raters' agreement from the paper's."""
 DEFAULT_WITHIN = 0.03
-"""How far the model with the freer licence may be behind and still be the default."""
+"""The largest difference at which the model with the freer licence is the default."""
 
 
 class Bar(NamedTuple):
-    """What must be reached, and what is hoped for."""
+    """A value that must be reached, and a better one that is hoped for."""
 
     least: float
     goal: float = math.nan
@@ -83,7 +98,7 @@ PAPER_DIVERSITY = {
     "CTG": (Agreement(0.72, 0.72), Agreement(0.72, 0.72), Agreement(0.66, 0.66)),
     "baseline": (Agreement(0.32, 0.46), Agreement(0.33, 0.45), Agreement(0.33, 0.43)),
 }
-"""For n = 1, 2, 3, with ratings of diversity that nobody else has."""
+"""For n = 1, 2, 3, with ratings of diversity that were never released."""
 
 
 class Rated(NamedTuple):
@@ -111,12 +126,12 @@ class Line(NamedTuple):
     """A metric with a setting, for any language model."""
 
     label: str
-    made: Callable[[TransformerLanguageModel], ds.Metric[Any]]
+    made: Callable[[LanguageModel], ds.Metric[Any]]
 
 
-def as_the_authors(metric: str, lm: TransformerLanguageModel) -> ds.Metric[Any]:
+def as_the_authors(metric: str, lm: LanguageModel) -> ds.Metric[Any]:
     """The variant of their code, with another model."""
-    settings: dict[str, Any] = {"lm": replace(lm, start="none")}
+    settings: dict[str, Any] = {"lm": replace(lm, start="none") if lm is not FAKE else lm}
     return replace(ds.metric(f"{metric}:variant=pang-code"), **settings)
 
 
@@ -176,12 +191,15 @@ def diversity(n: int) -> list[ds.Metric[Any]]:
 
 
 class Models(NamedTuple):
-    """Those that are here."""
+    """The available models."""
 
-    lms: dict[str, TransformerLanguageModel]
-    nlis: dict[str, TransformerClassifier]
+    lms: dict[str, LanguageModel]
+    nlis: dict[str, Classifier]
     notes: list[str]
-    """A line on each that is not."""
+    """A line on each missing model."""
+
+
+FAKES = Models({DIALOG: FAKE}, {NLI: FakeClassifier()}, ["All models are fakes."])
 
 
 class Study(NamedTuple):
@@ -198,46 +216,47 @@ class Study(NamedTuple):
 
 
 def main() -> None:
-    chosen = options()
-    models = available(chosen.at)
+    options = read_options()
+    models = FAKES if options.quick else find_available(options.at)
     if JUDGED not in models.lms or NLI not in models.nlis:
-        sys.exit("\n".join([*models.notes, "Without these models nothing can be held against the bars."]))
-    study = studied(models, chosen.quick)
-    text = "\n\n".join([*models.notes, *sections(study, models, chosen.draws)])
-    print(text)
-    if chosen.o:
-        Path(chosen.o).write_text(text + "\n", encoding="utf-8")
-    finish(study, models)
+        sys.exit("\n".join([*models.notes, "Without these models nothing can be compared with the bars."]))
+    study = make_study(models, () if options.without_others or options.quick else OTHERS)
+    print_sections([*models.notes, *sections(study, models, options.draws)], options.o)
+    print_conclusion(study, models, quick=options.quick)
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--at", nargs="+", default=[], metavar="NAME=FOLDER", help="where a model is")
-    parser.add_argument("--quick", action="store_true", help="without the other rated replies")
-    parser.add_argument("--draws", type=int, default=1000, help="for the intervals over replies")
-    parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
-    chosen = parser.parse_args()
-    chosen.at = dict(one.split("=", 1) for one in chosen.at if "=" in one)
+def read_options() -> Namespace:
+    parser = benchmark_parser(__doc__)
+    parser.add_argument("--at", nargs="+", default=[], metavar="NAME=FOLDER", help="folders of models")
+    parser.add_argument("--without-others", action="store_true", help="the authors' replies only")
+    parser.add_argument("--draws", type=int, default=1000, help="number of resamples of the replies")
+    parser.add_argument("-o", metavar="FILE", help="file to which the tables are written too")
+    options = parser.parse_args()
+    options.at = dict(text.split("=", 1) for text in options.at if "=" in text)
+    if options.quick:
+        skip_without_corpora()
+        options.draws = 5
     corpora_folder()
-    if strange := set(chosen.at) - {*LANGUAGE_MODELS, NLI}:
-        parser.error(f"there is no model {', '.join(sorted(strange))}: {', '.join((*LANGUAGE_MODELS, NLI))}")
-    return chosen
+    if unknown := set(options.at) - {*LANGUAGE_MODELS, NLI}:
+        parser.error(f"there is no model {', '.join(sorted(unknown))}: {', '.join((*LANGUAGE_MODELS, NLI))}")
+    return options
 
 
-def available(places: Mapping[str, str]) -> Models:
-    """The models that are here or can be fetched, each tried with a word."""
+def find_available(folders: Mapping[str, str]) -> Models:
+    """Return the models that are here or can be fetched, each tried with a word."""
     models = Models({}, {}, [])
     for name in LANGUAGE_MODELS:
-        lm = TransformerLanguageModel(places.get(name, name))
-        if tried(name, models.notes, partial(lm.log_probabilities, [Continuation("", "hello")])):
+        lm = TransformerLanguageModel(folders.get(name, name))
+        if responds(name, models.notes, partial(lm.log_probabilities, [Continuation("", "hello")])):
             models.lms[name] = lm
-    nli = TransformerClassifier(places.get(NLI, NLI))
-    if tried(NLI, models.notes, partial(nli.classify, [Pair("hello", "hello")])):
+    nli = TransformerClassifier(folders.get(NLI, NLI))
+    if responds(NLI, models.notes, partial(nli.classify, [Pair("hello", "hello")])):
         models.nlis[NLI] = nli
     return models
 
 
-def tried(name: str, notes: list[str], ask: Callable[[], Any]) -> bool:
+def responds(name: str, notes: list[str], ask: Callable[[], Any]) -> bool:
+    """Return whether a model can be used; if not, add a line to the notes."""
     try:
         ask()
     except ds.DialoscopeError as problem:
@@ -246,41 +265,35 @@ def tried(name: str, notes: list[str], ask: Callable[[], Any]) -> bool:
     return True
 
 
-def studied(models: Models, quick: bool) -> Study:
-    """Each file scored once with all that is wanted of it."""
+def make_study(models: Models, others: Sequence[Rated]) -> Study:
+    """Score each file once with all metrics."""
     lms, nli = models.lms.values(), consistency(models.nlis[NLI]).values()
-    groups = [one for n in GRAMS for one in diversity(n)]
+    groups = [metric for n in GRAMS for metric in diversity(n)]
     by_set = partial(ds.read, columns={"system": "augmentation"})
-    consistency_file, groups_file = pang("self_consistency"), pang("diversity_groups")
+    consistency_file, groups_file = pang_path("self_consistency"), pang_path("diversity_groups")
     return Study(
-        scored(ds.read(pang("coherence")), [line.made(lm) for line in COHERENCE for lm in lms]),
-        scored(ds.read(pang("fluency")), [line.made(lm) for line in FLUENCY for lm in lms]),
-        scored(by_set(consistency_file), list(nli)),
-        of_stored(consistency_file),
-        scored(by_set(groups_file), groups),
-        scored(ds.read(groups_file), groups),
+        evaluate(ds.read(pang_path("coherence")), [line.made(lm) for line in COHERENCE for lm in lms]),
+        evaluate(ds.read(pang_path("fluency")), [line.made(lm) for line in FLUENCY for lm in lms]),
+        evaluate(by_set(consistency_file), list(nli)),
+        evaluate_stored(consistency_file),
+        evaluate(by_set(groups_file), groups),
+        evaluate(ds.read(groups_file), groups),
         {
-            one: scored(ds.read(rated(one.file)), [line.made(lm) for line in ELSEWHERE for lm in lms])
-            for one in (() if quick else OTHERS)
+            rated: evaluate(
+                ds.read(rated_path(rated.file)), [line.made(lm) for line in ELSEWHERE for lm in lms]
+            )
+            for rated in others
         },
     )
 
 
-def rated(file: str) -> Path:
-    return corpora_folder() / "rated" / file
-
-
-def pang(name: str) -> Path:
-    return rated(f"pang2020/{name}.jsonl")
-
-
-def scored(replies: ds.Replies, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
+def evaluate(replies: ds.Replies, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
     result = ds.evaluate(replies, [*metrics, WORDS])
-    tell(f"{len(result.replies)} replies, {len(metrics)} metrics, {result.provenance.seconds:.0f} s")
+    log(f"{len(result.replies)} replies, {len(metrics)} metrics, {result.provenance.seconds:.0f} s")
     return result
 
 
-def of_stored(file: Path) -> ds.Result:
+def evaluate_stored(file: Path) -> ds.Result:
     """The one set whose stored judgements are of the replies."""
     with file.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -317,7 +330,7 @@ class Agreeing(NamedTuple):
 def agreeing(result: ds.Result, metric: ds.Metric[Any], aspect: str) -> Agreeing:
     """More words count as less."""
     sign = -1 if metric == WORDS else 1
-    return Agreeing(by_reply(result, aspect), sign * result.values(metric))
+    return Agreeing(mean_ratings(result, aspect), sign * result.values(metric))
 
 
 def drawn(found: Agreeing, draws: int) -> list[Agreement]:
@@ -339,8 +352,10 @@ def apart_from_length(result: ds.Result, found: Agreeing, aspect: str) -> float:
 def all_raters(study: Study) -> dict[str, Raters]:
     """By the file, or by the set of it."""
     files = {"coherence": study.coherence, "fluency": study.fluency}
-    every = {name: among(ds.raters(result)[name]) for name, result in files.items()}
-    return every | {one: among(ds.raters(study.consistency, system=one)["self_consistency"]) for one in SETS}
+    reports = {name: ds.raters(result)[name] for name, result in files.items()}
+    for name in SETS:
+        reports[name] = ds.raters(study.consistency, system=name)["self_consistency"]
+    return {name: agreement_of_raters(aspect) for name, aspect in reports.items()}
 
 
 def in_set(result: ds.Result, metric: ds.Metric[Any], name: str) -> Agreeing:
@@ -348,7 +363,7 @@ def in_set(result: ds.Result, metric: ds.Metric[Any], name: str) -> Agreeing:
     return agreeing(result, metric, "self_consistency").some(result.rows(name))
 
 
-def elsewhere(study: Study, line: Line, lm: TransformerLanguageModel) -> float:
+def elsewhere(study: Study, line: Line, lm: LanguageModel) -> float:
     """The mean Spearman over other corpora, by the first aspect of each."""
     found = [
         agreeing(result, line.made(lm), one.aspects[0]).agreement.spearman
@@ -494,7 +509,7 @@ def table_8(study: Study, models: Models, draws: int) -> str:
 
 def stored(study: Study, over: str) -> Agreement:
     metric = consistency(Stored({}))[over]
-    people = by_reply(study.consistency, "self_consistency")[study.consistency.rows("WS")]
+    people = mean_ratings(study.consistency, "self_consistency")[study.consistency.rows("WS")]
     return Agreeing(people, study.stored.values(metric)).agreement
 
 
@@ -505,8 +520,7 @@ def table_9(study: Study) -> str:
     body = []
     for name, found in all_raters(study).items():
         pairs = zip(map(number, found), of_paper(*PAPER_RATERS[name]), strict=True)
-        shown = name if name not in SETS else f"self-consistency, {name}"
-        body.append([shown, *(cell for pair in pairs for cell in pair)])
+        body.append([label_of(name), *(cell for pair in pairs for cell in pair)])
     return markdown(head, body)
 
 
@@ -540,9 +554,9 @@ def table_of_default(study: Study, models: Models) -> str:
     return markdown(["where", DIALOG, CHAT, "difference", f"within {number(DEFAULT_WITHIN)}"], body)
 
 
-def compared(study: Study) -> dict[str, Callable[[TransformerLanguageModel], float]]:
+def compared(study: Study) -> dict[str, Callable[[LanguageModel], float]]:
     """What the two are compared by."""
-    every: dict[str, Callable[[TransformerLanguageModel], float]] = {}
+    every: dict[str, Callable[[LanguageModel], float]] = {}
     for aspect, result, lines in (
         ("coherence", study.coherence, (COHERENCE[0], *ELSEWHERE[1:])),
         ("fluency", study.fluency, FLUENCY[:1]),
@@ -560,37 +574,35 @@ def compared(study: Study) -> dict[str, Callable[[TransformerLanguageModel], flo
     return every
 
 
-def found_by(result: ds.Result, line: Line, aspect: str, kind: str, lm: TransformerLanguageModel) -> float:
+def found_by(result: ds.Result, line: Line, aspect: str, kind: str, lm: LanguageModel) -> float:
     return float(getattr(agreeing(result, line.made(lm), aspect).agreement, kind))
 
 
 # Against the bars
 
 
-def finish(study: Study, models: Models) -> None:
-    """Each bar on a line, and how many are reached on the last."""
+def print_conclusion(study: Study, models: Models, *, quick: bool) -> None:
+    """Print each bar on a line and the number of reached ones on the last, and end the program."""
     short = []
-    for (what, kind), bar in BARS.items():
-        value = float(getattr(judged_agreement(study, models, what), kind))
-        goal = "" if math.isnan(bar.goal) else f", goal {bar.goal:.2f}: {word(value >= bar.goal)}"
+    for (aspect, kind), bar in BARS.items():
+        value = float(getattr(judged_agreement(study, models, aspect), kind))
+        reached = value >= bar.least
+        goal = "" if math.isnan(bar.goal) else f", goal {bar.goal:.2f}: {ok_or_short(value >= bar.goal)}"
         print(
-            f"{what}, {kind.capitalize()}: {value:.3f}; bar {bar.least:.2f}: {word(value >= bar.least)}{goal}"
+            f"{aspect}, {kind.capitalize()}: {value:.3f}; bar {bar.least:.2f}: {ok_or_short(reached)}{goal}"
         )
-        short += [] if value >= bar.least else [f"{what} {kind.capitalize()} {value:.3f} ({bar.least:.2f})"]
+        short += [] if reached else [f"{aspect} {kind.capitalize()} {value:.3f} ({bar.least:.2f})"]
     off = max(
-        float(np.max(np.abs(np.subtract(found, PAPER_RATERS[name]))))
-        for name, found in all_raters(study).items()
+        float(np.max(np.abs(np.subtract(raters, PAPER_RATERS[name]))))
+        for name, raters in all_raters(study).items()
     )
-    print(f"people among themselves: at most {off:.4f} from the paper; bar {NEAR}: {word(off <= NEAR)}")
-    short += [] if off <= NEAR else [f"people among themselves {off:.4f} ({NEAR})"]
+    is_near = off <= TOLERANCE
+    print(f"agreement of raters: at most {off:.4f} from the paper; bar {TOLERANCE}: {ok_or_short(is_near)}")
+    short += [] if is_near else [f"agreement of raters {off:.4f} ({TOLERANCE})"]
     count = len(BARS) + 1
     ending = f"; short: {'; '.join(short)}" if short else ": ok"
     print(f"{count - len(short)} of {count} bars reached{ending}")
-    sys.exit(bool(short))
-
-
-def word(reached: bool) -> str:
-    return "ok" if reached else "short"
+    sys.exit(not is_near if quick else bool(short))
 
 
 def judged_agreement(study: Study, models: Models, what: str) -> Agreement:
@@ -605,7 +617,7 @@ def judged_agreement(study: Study, models: Models, what: str) -> Agreement:
 
 
 def judged_line(
-    lines: Sequence[Line], label: str, result: ds.Result, aspect: str, lm: TransformerLanguageModel
+    lines: Sequence[Line], label: str, result: ds.Result, aspect: str, lm: LanguageModel
 ) -> Agreement:
     (line,) = [line for line in lines if line.label == label]
     return agreeing(result, line.made(lm), aspect).agreement

@@ -1,13 +1,12 @@
-"""Tables 3, 4 and 9 of Pang et al. (2020), people among themselves, and section 5.5, how aspects go together.
+"""Tables 3, 4 and 9 of Pang et al. (2020), agreement of raters, and section 5.5, correlations of aspects.
 
-    DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/raters.py [-o TABLES.md] [--draws 1000]
+    DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/raters.py [-o TABLES.md] [--draws 1000] [--quick]
 
-How far raters agree with one another on the replies that were released, beside what the paper has; the same
-for the other rated corpora; who of the raters stands out; and how the rated aspects go together.
-docs/papers/raters.md says what comes out.
+Agreement of raters with one another on the released replies beside the paper's; the same for the other rated
+corpora; outliers among the raters; and correlations of the rated aspects. With --quick there are few
+resamples. docs/papers/raters.md has the results.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterable
@@ -16,23 +15,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from tables import ok_or_short, print_sections, rated_path, titled
 
 import dialoscope as ds
-from benchmarks._shared import corpora_folder
-from dialoscope.analysis.estimate import Estimate
-from dialoscope.analysis.raters.rater_report import AspectReliability
-from dialoscope.core.render.markdown import markdown_table
-from dialoscope.core.render.sections import Grid, Quantity
+from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
+from dialoscope.analysis.raters.rater_report import Aspect, written
 from dialoscope.runs.rating_columns import Ratings
 
-NEAR = 0.006
-"""How near to the paper: its two digits, and a little for its rounding."""
-NEARER = 0.002
-"""How near to what was worked out from the same files before."""
+TOLERANCE = 0.006
+"""The largest difference from the paper: its two digits, and a little for its rounding."""
+TOLERANCE_BEFORE = 0.002
+"""The largest difference from what was computed from the same files before."""
 
 
 class Raters(NamedTuple):
-    """How well each rater agrees with the mean of the others: over raters the mean, and the most."""
+    """Agreement of each rater with the mean of the others: the mean and the maximum over raters."""
 
     pearson_mean: float
     pearson_max: float
@@ -41,7 +38,7 @@ class Raters(NamedTuple):
 
 
 SETS = ("none", "WS", "CTG")
-"""Dialogues as they are, with words exchanged through WordNet, and with queries from a generator."""
+"""Dialogues as they are, with synonyms from WordNet, and with queries from a generator."""
 PAPER = {
     "coherence": Raters(0.61, 0.91, 0.57, 0.87),
     "fluency": Raters(0.70, 0.88, 0.70, 0.85),
@@ -56,9 +53,9 @@ BEFORE = {
     "WS": (0.641, 0.796),
     "CTG": (0.654, 0.752),
 }
-"""Pearson's mean and maximum, as the notes beside the files have them."""
+"""Pearson's mean and maximum in the notes beside the files."""
 SECTION_5_5 = 0.42
-"""Of fluency with coherence, on 50 dialogues rated by five people; all other pairs are below .1."""
+"""The correlation of fluency with coherence on 50 dialogues and five raters; other pairs are below .1."""
 DIALOGUES, PEOPLE = 50, 5
 OTHERS = {
     "grade, DailyDialog": "grade/grade_dailydialog.jsonl",
@@ -70,37 +67,37 @@ OTHERS = {
 
 
 class Study(NamedTuple):
-    """What was found."""
+    """All results."""
 
-    pang: dict[str, AspectReliability]
-    """By aspect, or by the set that self-consistency was rated on."""
+    pang: dict[str, Aspect]
+    """Keys are aspects, or the sets that self-consistency was rated on."""
     both: ds.Raters
     """Coherence and fluency of the same replies."""
     small: dict[str, np.ndarray]
-    """Their correlation with as few replies and raters as in section 5.5, in many draws, by what was kept."""
+    """Their correlation in random samples of the size of section 5.5, by the replies that are sampled."""
     others: dict[str, ds.Raters]
 
 
 def main() -> None:
     """Print the tables, and each bar on a line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
-    parser.add_argument("--draws", type=int, default=1000, help="for the intervals over replies")
-    chosen = parser.parse_args()
+    parser = benchmark_parser(__doc__)
+    parser.add_argument("-o", metavar="FILE", help="file to which the tables are written too")
+    parser.add_argument("--draws", type=int, default=1000, help="number of resamples of the replies")
+    options = parser.parse_args()
+    if options.quick:
+        skip_without_corpora()
     corpora_folder()
-    study = studied(chosen.draws)
-    text = "\n\n".join(sections(study))
-    print(text)
-    if chosen.o:
-        Path(chosen.o).write_text(text + "\n", encoding="utf-8")
-    finish(study)
+    study = make_study(40 if options.quick else options.draws)
+    print_sections(sections(study), options.o)
+    print_conclusion(study)
 
 
-def studied(draws: int) -> Study:
-    """Each file once."""
-    coherence, fluency = (scored(pang(name)) for name in ("coherence", "fluency"))
-    consistency = scored(pang("self_consistency"), columns={"system": "augmentation"})
-    joined = Ratings.of(coherence.replies, [*ds.read_ratings(pang("coherence")), *fluency_of_the_same()])
+def make_study(draws: int) -> Study:
+    """Read each file and analyse its ratings."""
+    coherence, fluency = (evaluate(pang_path(name)) for name in ("coherence", "fluency"))
+    consistency = evaluate(pang_path("self_consistency"), columns={"system": "augmentation"})
+    ratings = [*ds.read_ratings(pang_path("coherence")), *fluency_of_coherence_replies()]
+    joined = Ratings.of(coherence.replies, ratings)
     return Study(
         {
             "coherence": ds.raters(coherence)["coherence"],
@@ -109,202 +106,188 @@ def studied(draws: int) -> Study:
         },
         ds.raters(coherence, joined, draws=draws, normalise="scale"),
         {
-            "all replies": in_small(joined, np.arange(len(coherence.replies)), draws),
-            "machine replies": in_small(joined, coherence.rows("machine (unlabelled)"), draws),
+            "all replies": sample_small(joined, np.arange(len(coherence.replies)), draws),
+            "machine replies": sample_small(joined, coherence.rows("machine (unlabelled)"), draws),
         },
-        {name: ds.raters(scored(rated(file)), draws=draws) for name, file in OTHERS.items()},
+        {name: ds.raters(evaluate(rated_path(file)), draws=draws) for name, file in OTHERS.items()},
     )
 
 
-def fluency_of_the_same() -> list[ds.Rating]:
-    """What was said of the fluency of the replies whose coherence was rated, under their ids there."""
-    with pang("fluency").open(encoding="utf-8") as lines:
+def fluency_of_coherence_replies() -> list[ds.Rating]:
+    """Return ratings of fluency with the ids that the replies have in the file of coherence."""
+    with pang_path("fluency").open(encoding="utf-8") as lines:
         ids = {row["id"]: row["meta"]["coherence_id"] for row in map(json.loads, lines)}
-    return [replace(one, id=ids[one.id]) for one in ds.read_ratings(pang("fluency"))]
+    return [replace(rating, id=ids[rating.id]) for rating in ds.read_ratings(pang_path("fluency"))]
 
 
-def in_small(ratings: Ratings, rows: np.ndarray, draws: int) -> np.ndarray:
-    """Coherence with fluency, from as few replies and as few raters as the paper had for section 5.5."""
+def sample_small(ratings: Ratings, rows: np.ndarray, draws: int) -> np.ndarray:
+    """Correlate coherence with fluency in samples of as many replies and raters as section 5.5 has."""
     grids = []
     for aspect in ("coherence", "fluency"):
-        said = ratings.of_aspect(aspect)
-        grid = np.full((1 + said.reply.max(), len(said.raters)), np.nan)
-        grid[said.reply, said.rater] = said.value
+        judgements = ratings.of_aspect(aspect)
+        grid = np.full((1 + judgements.reply.max(), len(judgements.raters)), np.nan)
+        grid[judgements.reply, judgements.rater] = judgements.value
         grids.append(grid)
-    rng, found = np.random.default_rng(0), []
+    rng, coefficients = np.random.default_rng(0), []
     for _ in range(draws):
-        some = np.ix_(
+        sample = np.ix_(
             rng.choice(rows, DIALOGUES, replace=False), rng.choice(grids[0].shape[1], PEOPLE, replace=False)
         )
-        found.append(np.corrcoef(*(grid[some].mean(axis=1) for grid in grids))[0, 1])
-    return np.array(found)
+        coefficients.append(np.corrcoef(*(grid[sample].mean(axis=1) for grid in grids))[0, 1])
+    return np.array(coefficients)
 
 
-def rated(file: str) -> Path:
-    """A file of rated replies."""
-    return corpora_folder() / "rated" / file
+def pang_path(name: str) -> Path:
+    """Return the path of a file of the paper's authors."""
+    return rated_path(f"pang2020/{name}.jsonl")
 
 
-def pang(name: str) -> Path:
-    """A file of the paper's authors."""
-    return rated(f"pang2020/{name}.jsonl")
+def evaluate(file: Path, **options: dict[str, str]) -> ds.Result:
+    """Return a result with the cheapest of metrics, since only the ratings are used."""
+    return ds.evaluate(ds.read(file, **options), ["words"])
 
 
-def scored(file: Path, **how: dict[str, str]) -> ds.Result:
-    """A run, by the cheapest of metrics: the ratings are what is wanted of it."""
-    return ds.evaluate(ds.read(file, **how), ["words"])
-
-
-def among(found: AspectReliability) -> Raters:
-    """What the paper's tables have."""
+def agreement_of_raters(aspect: Aspect) -> Raters:
+    """Return the four numbers of the paper's tables."""
     kinds = [f"{kind} {which}" for kind in ("pearson", "spearman") for which in ("mean", "max")]
-    return Raters(*(found.numbers[kind].value for kind in kinds))
+    return Raters(*(aspect.numbers[kind].value for kind in kinds))
 
 
 def sections(study: Study) -> Iterable[str]:
-    """The whole text, part by part."""
-    yield titled("Tables 3, 4 and 9: people among themselves", inter_rater(study))
-    yield titled("Who stands out", standing_out(study))
-    yield titled("How far people agree", reliability(study))
-    yield titled("Section 5.5: how aspects go together", relations(study))
-    yield titled(f"Coherence with fluency, from {DIALOGUES} replies and {PEOPLE} raters", in_draws(study))
-    yield titled("Ratings on 0 to 1", scaled(study))
+    """Yield the tables, each with its title."""
+    yield titled("Tables 3, 4 and 9: agreement of raters", inter_rater_table(study))
+    yield titled("Outliers", outlier_table(study))
+    yield titled("Reliability", reliability_table(study))
+    yield titled("Section 5.5: correlations of aspects", aspect_table(study))
+    yield titled(f"Coherence with fluency, from {DIALOGUES} replies and {PEOPLE} raters", sample_table(study))
+    yield titled("Ratings on 0 to 1", scale_table(study))
 
 
-def titled(title: str, table: str) -> str:
-    """A part of the text."""
-    return f"### {title}\n\n{table}"
-
-
-def short(value: float) -> str:
-    """Three digits, as papers have them."""
+def format_coefficient(value: float) -> str:
+    """Return three digits without the zero before the point."""
     return "–" if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
 
 
-def inter_rater(study: Study) -> str:
-    """Ours beside the paper's."""
+def inter_rater_table(study: Study) -> str:
+    """Return our numbers beside the paper's."""
     head = ["replies"]
     for kind in ("Pr. mean", "Pr. max", "Spr. mean", "Spr. max"):
         head += [kind, "paper"]
     body = []
-    for name, found in study.pang.items():
-        pairs = zip(map(short, among(found)), (f"{one:.2f}"[1:] for one in PAPER[name]), strict=True)
-        body.append([shown(name), *(cell for pair in pairs for cell in pair)])
-    return markdown_table(Grid(head, body))
+    for name, aspect in study.pang.items():
+        paper = (f"{value:.2f}"[1:] for value in PAPER[name])
+        pairs = zip(map(short, agreement_of_raters(aspect)), paper, strict=True)
+        body.append([label_of(name), *(cell for pair in pairs for cell in pair)])
+    return marked_down([head, *body])
 
 
-def shown(name: str) -> str:
-    """What a set is called."""
+def label_of(name: str) -> str:
+    """Return the label of an aspect, or of a set of self-consistency."""
     return f"self-consistency, {name}" if name in SETS else name
 
 
-def standing_out(study: Study) -> str:
-    """The raters that are flagged, and what becomes of the numbers without them."""
+def outlier_table(study: Study) -> str:
+    """Return the raters that are flagged, and the numbers without them."""
     head = ["replies", "raters, and their correlation with the others", "Pr. mean without them", "ICC(1,k)"]
     head += ["without them", "ceiling", "without them", "means with and without, Pr."]
     body = []
-    for name, one in study.pang.items():
-        if one.without is None:
-            body.append([shown(name), "nobody", *["–"] * (len(head) - 2)])
+    for name, aspect in study.pang.items():
+        if aspect.without is None:
+            body.append([label_of(name), "nobody", *["–"] * (len(head) - 2)])
             continue
-        rest = one.without.numbers
+        rest = aspect.without.numbers
         cells = [
             rest["pearson mean"],
-            *(side[what] for what in ("ICC(1,k)", "ceiling of replies") for side in (one.numbers, rest)),
+            *(
+                numbers[key]
+                for key in ("ICC(1,k)", "ceiling of replies")
+                for numbers in (aspect.numbers, rest)
+            ),
         ]
-        who = ", ".join(f"{odd.rater} ({short(odd.number)})" for odd in one.outliers)
-        body.append(
-            [shown(name), who, *(short(cell.value) for cell in cells), short(one.without.means.value)]
-        )
-    return markdown_table(Grid(head, body))
+        raters = ", ".join(f"{outlier.rater} ({format_coefficient(outlier.number)})" for outlier in aspect.outliers)
+        values = (format_coefficient(cell.value) for cell in cells)
+        body.append([label_of(name), raters, *values, format_coefficient(aspect.without.means.value)])
+    return marked_down([head, *body])
 
 
-def reliability(study: Study) -> str:
-    """Everything that is said of each aspect."""
+def reliability_table(study: Study) -> str:
+    """Return all coefficients of each aspect."""
     names = ("alpha nominal", "alpha ordinal", "alpha interval", "ICC(1,1)", "ICC(1,k)", "ICC(2,k)")
     names += ("ceiling of replies", "ceiling of systems")
-    every = {f"pang, {shown(name)}": one for name, one in study.pang.items()}
-    every |= {f"{name}, {one.aspect}": one for name, found in study.others.items() for one in found.aspects}
+    aspects = {f"pang, {label_of(name)}": aspect for name, aspect in study.pang.items()}
+    for name, report in study.others.items():
+        aspects |= {f"{name}, {aspect.aspect}": aspect for aspect in report.aspects}
     body = [
-        [name, str(one.replies), per_reply(one), *(written(one.numbers[what]) for what in names)]
-        for name, one in every.items()
+        [name, str(aspect.replies), per_reply(aspect), *(written(aspect.numbers[key]) for key in names)]
+        for name, aspect in aspects.items()
     ]
     return markdown_table(Grid(["ratings", "replies", "of each", *names], body))
 
 
-def written(one: Estimate) -> str:
-    """A number with its interval."""
-    return str(Quantity(one.value, one.low, one.high))
+def per_reply(aspect: Aspect) -> str:
+    """Return the number of ratings of each reply."""
+    return str(aspect.most) if aspect.most == aspect.fewest else f"{aspect.fewest}–{aspect.most}"
 
 
-def per_reply(one: AspectReliability) -> str:
-    """How many ratings a reply has."""
-    return str(one.most) if one.most == one.fewest else f"{one.fewest}–{one.most}"
-
-
-def relations(study: Study) -> str:
-    """Each aspect with each other one."""
+def aspect_table(study: Study) -> str:
+    """Return the correlations of each aspect with each other one."""
     body = [
         [name, pair.first, pair.second, str(pair.pearson.n), written(pair.pearson), written(pair.spearman)]
-        for name, found in {"pang": study.both, **study.others}.items()
-        for pair in found.pairs
+        for name, report in {"pang": study.both, **study.others}.items()
+        for pair in report.pairs
     ]
     return markdown_table(Grid(["ratings", "aspect", "with", "replies", "Pr.", "Spr."], body))
 
 
-def in_draws(study: Study) -> str:
-    """Where the paper's number lies among draws of as many replies and raters as it is from."""
+def sample_table(study: Study) -> str:
+    """Return the position of the paper's number among samples of as many replies and raters."""
     body = [
         [
             name,
-            *map(short, np.quantile(drawn, [0.025, 0.5, 0.975])),
-            short(float(np.mean(drawn <= SECTION_5_5))),
+            *map(short, np.quantile(coefficients, [0.025, 0.5, 0.975])),
+            format_coefficient(float(np.mean(coefficients <= SECTION_5_5))),
         ]
-        for name, drawn in study.small.items()
+        for name, coefficients in study.small.items()
     ]
-    return markdown_table(
-        Grid(["drawn from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"], body)
+    return marked_down(
+        [["sampled from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"], *body]
     )
 
 
-def scaled(study: Study) -> str:
-    """Means and variances as the paper has its ratings."""
+def scale_table(study: Study) -> str:
+    """Return means and variances of ratings from 0 to 1, the paper's scale."""
+    names = ("mean", "variance", "variance within replies")
     body = [
-        [
-            one.aspect,
-            *(short(one.numbers[what].value) for what in ("mean", "variance", "variance within replies")),
-        ]
-        for one in study.both.aspects
+        [aspect.aspect, *(format_coefficient(aspect.numbers[name].value) for name in names)]
+        for aspect in study.both.aspects
     ]
     return markdown_table(Grid(["aspect", "mean", "variance", "within replies"], body))
 
 
-def finish(study: Study) -> None:
-    """Each bar on a line, and whether all are met on the last."""
-    off = max(
-        float(np.max(np.abs(np.subtract(among(found), PAPER[name])))) for name, found in study.pang.items()
-    )
-    nearer = max(
-        float(np.max(np.abs(np.subtract(among(found)[:2], BEFORE[name]))))
-        for name, found in study.pang.items()
-    )
+def print_conclusion(study: Study) -> None:
+    """Print each bar on a line and whether all are reached on the last, and end the program."""
+    ours = {name: agreement_of_raters(aspect) for name, aspect in study.pang.items()}
+    paper = max(float(np.max(np.abs(np.subtract(ours[name], PAPER[name])))) for name in ours)
+    before = max(float(np.max(np.abs(np.subtract(ours[name][:2], BEFORE[name])))) for name in ours)
     (pair,) = study.both.pairs
-    holds = pair.pearson.low <= SECTION_5_5 <= pair.pearson.high
-    people = {one.rater for one in study.pang["coherence"].outliers}
-    met = {
-        f"20 values of tables 3, 4 and 9: at most {off:.4f} from the paper; bar {NEAR}": off <= NEAR,
-        f"10 values worked out before: at most {nearer:.4f} away; bar {NEARER}": nearer <= NEARER,
-        f"outliers of coherence: {', '.join(sorted(people, key=int))}; bar: 1 and 7 among them": {"1", "7"}
-        <= people,
+    is_within = pair.pearson.low <= SECTION_5_5 <= pair.pearson.high
+    outliers = {outlier.rater for outlier in study.pang["coherence"].outliers}
+    names = ", ".join(sorted(outliers, key=int))
+    bars = {
+        f"20 values of tables 3, 4 and 9: at most {paper:.4f} from the paper; bar {TOLERANCE}": paper
+        <= TOLERANCE,
+        f"10 values computed before: at most {before:.4f} away; bar {TOLERANCE_BEFORE}": before
+        <= TOLERANCE_BEFORE,
+        f"outliers of coherence: {names}; bar: 1 and 7 among them": {"1", "7"} <= outliers,
     }
     print(
         f"coherence with fluency: {written(pair.pearson)}; the paper's {SECTION_5_5} on other dialogues is "
-        f"{'within' if holds else 'outside'}"
+        f"{'within' if is_within else 'outside'}"
     )
-    for line, reached in met.items():
-        print(f"{line}: {'ok' if reached else 'short'}")
-    print(f"{sum(met.values())} of {len(met)} bars reached{': ok' if all(met.values()) else ''}")
-    sys.exit(not all(met.values()))
+    for line, reached in bars.items():
+        print(f"{line}: {ok_or_short(reached)}")
+    print(f"{sum(bars.values())} of {len(bars)} bars reached{': ok' if all(bars.values()) else ''}")
+    sys.exit(not all(bars.values()))
 
 
 if __name__ == "__main__":

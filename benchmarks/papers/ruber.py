@@ -1,18 +1,19 @@
 """Tables 3 and 4 of Ghazarian et al. (2019), BERT-RUBER, again.
 
     DIALOSCOPE_CORPORA=FOLDER python benchmarks/papers/ruber.py [-o TABLES.md] [--heads FOLDER]
-    ... [--pairs 22000] [--read 8000] [--epochs 5]
+    ... [--pairs 22000] [--read 8000] [--epochs 5] [--quick]
 
-How well RUBER agrees with people: its unreferenced part with every embedding, representation and objective of
-the paper, and its blends with the referenced part, on replies that others have rated; the paper's own replies
-were never released. Heads learn from the second part of DailyDialog's training dialogues and are kept, so
-that a second run is quick. docs/papers/ruber.md says what comes out and what falls short.
+Correlations of RUBER with ratings: its unreferenced part with every embedding, representation and objective
+of the paper, and its blends with the referenced part, on replies that others have rated; the paper's own
+replies were never released. Heads are trained on the second part of DailyDialog's training dialogues and
+saved for the next run. docs/papers/ruber.md has the results and what falls short. With --quick, two heads
+without word2vec are trained on a few exchanges.
 """
 
-import argparse
 import json
 import math
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +22,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from fbd import by_reply, markdown, number, tell, titled
 from scipy.stats import pearsonr, spearmanr
+from tables import log, markdown, mean_ratings, number, print_sections, rated_path, titled
 
 import dialoscope as ds
-from benchmarks._shared import corpora_folder
+from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.protocols import Classifier
 from dialoscope.models.registry import cache_folder
@@ -39,6 +40,7 @@ REPRESENTATIONS = {"bi-gru": "Bi-RNN", "max": "Max Pooling", "mean": "Mean Pooli
 OBJECTIVES = {"ranking": "Ranking", "cross-entropy": "Cross-Entropy"}
 TUNED = "ruber-unreferenced"
 """The default of the metric, which the paper does not have."""
+QUICK_CONTEXTS = 3
 BLENDS = ("min", "max", "arithmetic", "geometric")
 
 
@@ -124,6 +126,8 @@ class Corpus(NamedTuple):
     aspect: str
 
 
+QUICK_HEADS = (OURS.head, OURS.head._replace(representation="mean"))
+
 CORPORA = (
     Corpus("pang2020", "pang2020/coherence.jsonl", "coherence"),
     Corpus("zhao dailydialog", "zhao2020/zhao_dailydialog.jsonl", "overall"),
@@ -162,26 +166,26 @@ class Budget:
         )  # type: ignore[arg-type]
 
 
-def place_of(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Path:
-    """Where a head is kept."""
+def head_path(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Path:
+    """Return the folder of a head."""
     return folder / f"{'-'.join(head)}-{recipe.pairs}x{recipe.epochs}"
 
 
-def trained(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Classifier:
-    """The head, trained unless it is kept from before."""
-    place = place_of(head, recipe, folder)
+def load_or_train(head: Head, recipe: ds.RuberRecipe, folder: Path) -> Classifier:
+    """Return the head, trained unless its folder exists."""
+    path = head_path(head, recipe, folder)
     dialogues = corpora_folder() / "dialogues/dailydialog"
-    if not (place / "spec.json").exists():
-        tell(f"training {place.name}")
+    if not (path / "spec.json").exists():
+        log(f"training {path.name}")
         ds.train_ruber(
             [dialogues / "dailydialog_train.jsonl"],
-            place,
+            path,
             recipe,
             validation=dialogues / "dailydialog_valid.jsonl",
             tests=[dialogues / "dailydialog_test.jsonl"],
             licence="CC BY-NC-SA 4.0",
         )
-    return ds.RuberUnreferenced(model=str(place)).model
+    return ds.RuberUnreferenced(model=str(path)).model
 
 
 def learned(model: Classifier) -> dict[str, Any]:
@@ -204,57 +208,63 @@ class Study(NamedTuple):
 
 
 def main() -> None:
-    chosen = options()
-    study = studied(chosen)
-    text = "\n\n".join(sections(study))
-    print(text)
-    if chosen.o:
-        Path(chosen.o).write_text(text + "\n", encoding="utf-8")
-    if study.tuned is None:
+    options = read_options()
+    study = make_study(options)
+    print_sections(sections(study), options.o)
+    best = max(mean(study, unreferenced(model)) for _, model, _ in judges(study))
+    print(f"\nbest mean Spearman of an unreferenced part over {len(CORPORA)} corpora: {best:.3f}; no bar")
+    if study.tuned is None and not options.quick:
         sys.exit(f"The default model '{TUNED}' is not here; its rows are left out.")
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=22000, help="exchanges that pooled heads learn from")
-    parser.add_argument("--read", type=int, default=8000, help="the same of recurrent heads; 0: none of them")
-    parser.add_argument("--epochs", type=int, default=5, help="how often recurrent heads read them at most")
+def read_options() -> Namespace:
+    parser = benchmark_parser(__doc__)
     parser.add_argument(
-        "--heads", metavar="FOLDER", help="where heads are kept; the usual cache if not named"
+        "--pairs", type=int, default=22000, help="number of training exchanges of pooled heads"
     )
-    parser.add_argument("--kept", action="store_true", help="train none: those that are kept, and no others")
-    parser.add_argument("--tuned", default=TUNED, metavar="FOLDER", help="where the default model is")
-    parser.add_argument("-o", metavar="FILE", help="write the tables there, too")
-    chosen = parser.parse_args()
+    parser.add_argument(
+        "--read", type=int, default=8000, help="the same of recurrent heads; 0: no such heads"
+    )
+    parser.add_argument("--epochs", type=int, default=5, help="maximum number of epochs of recurrent heads")
+    parser.add_argument("--heads", metavar="FOLDER", help="folder of trained heads; in the cache by default")
+    parser.add_argument("--kept", action="store_true", help="train no heads, use those in the folder")
+    parser.add_argument("--tuned", default=TUNED, metavar="FOLDER", help="folder of the default model")
+    parser.add_argument("-o", metavar="FILE", help="file to which the tables are written too")
+    options = parser.parse_args()
+    if options.quick:
+        quick_corpora(QUICK_CONTEXTS)
+        options.pairs, options.read, options.epochs = 40, 0, 1
     corpora_folder()
-    return chosen
+    return options
 
 
-def studied(chosen: argparse.Namespace) -> Study:
-    budget = Budget(chosen.pairs, chosen.read, chosen.epochs)
-    folder = Path(chosen.heads) if chosen.heads else cache_folder() / "papers" / "ruber"
+def make_study(options: Namespace) -> Study:
+    budget = Budget(options.pairs, options.read, options.epochs)
+    folder = Path(options.heads) if options.heads else cache_folder() / "papers" / "ruber"
     pooled = [head for head in HEADS if head.representation != "bi-gru"]
     wanted = {head: budget.recipe(head) for head in (HEADS if budget.read else pooled)}
     fewer = {head: budget.recipe(head, budget.read) for head in pooled if 0 < budget.read < budget.pairs}
+    if options.quick:
+        wanted = {head: recipe for head, recipe in wanted.items() if head in QUICK_HEADS}
     heads, level = (
         {
-            head: trained(head, recipe, folder)
+            head: load_or_train(head, recipe, folder)
             for head, recipe in recipes.items()
-            if not chosen.kept or (place_of(head, recipe, folder) / "spec.json").exists()
+            if not options.kept or (head_path(head, recipe, folder) / "spec.json").exists()
         }
         for recipes in (wanted, fewer)
     )
-    tuned = available(chosen.tuned)
-    every = metrics(heads, level, tuned)
-    return Study(heads, level, tuned, {corpus: scored(corpus, every) for corpus in CORPORA})
+    tuned = None if options.quick else find_available(options.tuned)
+    all_metrics = metrics(heads, level, tuned)
+    return Study(heads, level, tuned, {corpus: evaluate(corpus, all_metrics) for corpus in CORPORA})
 
 
-def available(name: str) -> Classifier | None:
+def find_available(name: str) -> Classifier | None:
     model = TransformerClassifier(name)
     try:
         model.labels  # noqa: B018 - whether it is there
     except ds.DialoscopeError as problem:
-        tell(str(problem).splitlines()[0])
+        log(str(problem).splitlines()[0])
         return None
     return model
 
@@ -268,13 +278,20 @@ def metrics(
     mixes += [(tuned, OURS.settings)] if tuned else []
     return [
         *map(unreferenced, judges),
-        *(one for settings in (RUBER.settings, OURS.settings) for one in referenced(settings)),
+        *(metric for _, settings in referenced_settings(heads) for metric in referenced(settings)),
         *(blend(model, settings, how) for model, settings in mixes for how in BLENDS),
     ]
 
 
 def unreferenced(model: Classifier) -> ds.Metric[Any]:
     return ds.RuberUnreferenced(model=model)
+
+
+def referenced_settings(heads: Iterable[Head]) -> list[tuple[str, Mapping[str, str]]]:
+    """Return the settings of the referenced part for each embedding that a head has."""
+    embeddings = {head.embedding for head in heads}
+    pairs = ((WORD2VEC, RUBER.settings), (BERT, OURS.settings))
+    return [(label, settings) for label, settings in pairs if label in embeddings]
 
 
 def referenced(settings: Mapping[str, str]) -> list[ds.Metric[Any]]:
@@ -286,10 +303,9 @@ def blend(model: Classifier, settings: Mapping[str, str], how: str) -> ds.Metric
     return ds.Ruber(model=model, blend=how, **settings)  # type: ignore[arg-type]
 
 
-def scored(corpus: Corpus, every: Sequence[ds.Metric[Any]]) -> ds.Result:
-    path = corpora_folder() / "rated" / corpus.file
-    result = ds.evaluate(ds.read(path), every, missing="undefined")
-    tell(f"{corpus.name}: {len(result.replies)} replies, {result.provenance.seconds:.0f} s")
+def evaluate(corpus: Corpus, metrics: Sequence[ds.Metric[Any]]) -> ds.Result:
+    result = ds.evaluate(ds.read(rated_path(corpus.file)), metrics, missing="undefined")
+    log(f"{corpus.name}: {len(result.replies)} replies, {result.provenance.seconds:.0f} s")
     return result
 
 
@@ -312,7 +328,7 @@ def agreement(people: np.ndarray, scores: np.ndarray) -> Agreement:
 def agreeing(study: Study, corpus: Corpus, metric: ds.Metric[Any], *, compared: bool = False) -> Agreement:
     """Of a metric on a corpus; `compared`: on the replies that have a reference alone."""
     result = study.results[corpus]
-    people, scores = by_reply(result, corpus.aspect), result.values(metric)
+    people, scores = mean_ratings(result, corpus.aspect), result.values(metric)
     if compared:
         near = result.values(ds.RuberReferenced(**OURS.settings))  # type: ignore[arg-type]
         scores = np.where(np.isnan(near), math.nan, scores)
@@ -326,7 +342,7 @@ def stored(study: Study, corpus: Corpus) -> Agreement:
     told = {row["id"]: row["score"] for row in rows}
     result = study.results[corpus]
     scores = np.array([told.get(one, math.nan) for one in result.replies.ids], float)
-    return agreement(by_reply(result, corpus.aspect), scores)
+    return agreement(mean_ratings(result, corpus.aspect), scores)
 
 
 def mean(study: Study, metric: ds.Metric[Any], *, compared: bool = False) -> float:
@@ -405,7 +421,7 @@ def table_of_means(study: Study) -> str:
         metric = unreferenced(model)
         cells = [number(agreeing(study, corpus, metric).spearman) for corpus in CORPORA]
         rows.append([label, *cells, number(mean(study, metric)), paper])
-    for label, settings in ((WORD2VEC, RUBER.settings), (BERT, OURS.settings)):
+    for label, settings in referenced_settings(study.heads):
         for metric in referenced(settings):
             cells = [number(agreeing(study, corpus, metric).spearman) for corpus in CORPORA]
             rows.append([f"referenced, {label}, {metric.pooling}", *cells, number(mean(study, metric)), ""])  # type: ignore[attr-defined]

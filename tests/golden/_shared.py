@@ -1,4 +1,4 @@
-"""What every golden generator needs: the texts, the corpora drawn from them, and one way to write a file."""
+"""Functions of all golden generators: the texts, the corpora made of them, and one way to write a file."""
 
 import json
 import platform

@@ -1,4 +1,4 @@
-"""Write adem.json: ratings foretold from counts of letters, by scikit-learn's PCA and ridge regression."""
+"""Write adem.json: ratings predicted from counts of letters, by scikit-learn's PCA and ridge regression."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -13,45 +13,45 @@ DIMS, L2 = 4, 3.0
 
 
 def vector(text):
-    """How often each letter occurs in a word, on average over the words of a text."""
+    """Return the mean count of each letter over the words of a text."""
     words = text.lower().split()
     return np.mean([[word.count(letter) for letter in ascii_lowercase] for word in words], axis=0)
 
 
 def rows():
-    """Replies with words, context and references, each with a rating that was made up."""
+    """Return replies with words, context and references, each with a synthetic rating."""
     texts = [t for t in load_texts() if t["response"].strip() and t["context"] and t["references"]]
-    return [{**t, "rating": 1 + place * 7 % 5 + place * 3 % 4 / 4} for place, t in enumerate(texts)]
+    return [{**t, "rating": 1 + number * 7 % 5 + number * 3 % 4 / 4} for number, t in enumerate(texts)]
 
 
 def case(steps):
-    """The formula of the paper, with matrices that ridge regression holds to the identity."""
-    used = rows()
-    people = np.array([min(row["rating"], 5) for row in used])
-    context = np.array([vector("\n".join(row["context"][-4:])) for row in used])
-    reply = np.array([vector(row["response"]) for row in used])
-    reference = np.array([np.mean([vector(one) for one in row["references"]], axis=0) for row in used])
+    """Evaluate the formula of the paper, with matrices that ridge regression shrinks to the identity."""
+    replies = rows()
+    ratings = np.array([min(row["rating"], 5) for row in replies])
+    context = np.array([vector("\n".join(row["context"][-4:])) for row in replies])
+    reply = np.array([vector(row["response"]) for row in replies])
+    reference = np.array([np.mean([vector(text) for text in row["references"]], axis=0) for row in replies])
     pca = PCA(DIMS, svd_solver="full").fit(np.concatenate([context, reference, reply]))
     context, reference, reply = map(pca.transform, (context, reference, reply))
     start = (context * reply).sum(1) + (reference * reply).sum(1)
-    beta = start.std() / people.std()
-    start = people.mean() + (start - start.mean()) / beta
+    beta = start.std() / ratings.std()
+    start = ratings.mean() + (start - start.mean()) / beta
     features = np.array(
         [
             np.concatenate([np.outer(c, a).ravel(), np.outer(r, a).ravel()]) / beta
             for c, r, a in zip(context, reference, reply, strict=True)
         ]
     )
-    ridge = Ridge(alpha=L2 * (features**2).sum(1).mean()).fit(features, people - start)
-    found = start + (ridge.predict(features) if steps else 0)
+    ridge = Ridge(alpha=L2 * (features**2).sum(1).mean()).fit(features, ratings - start)
+    predictions = start + (ridge.predict(features) if steps else 0)
     return {
         "settings": {"dims": DIMS, "l2": L2, "steps": steps},
-        "system": float(found.mean()),
-        "replies": {row["id"]: float(value) for row, value in zip(used, found, strict=True)},
+        "system": float(predictions.mean()),
+        "replies": {row["id"]: float(value) for row, value in zip(replies, predictions, strict=True)},
     }
 
 
 if __name__ == "__main__":
-    made = origin("scikit-learn", Path(__file__).name, date="2026-11-16", numpy=version("numpy"))
+    source = origin("scikit-learn", Path(__file__).name, date="2026-11-16", numpy=version("numpy"))
     ratings = {row["id"]: min(row["rating"], 5) for row in rows()}
-    write("adem.json", {"origin": made, "ratings": ratings, "cases": [case(0), case(1000)]})
+    write("adem.json", {"origin": source, "ratings": ratings, "cases": [case(0), case(1000)]})

@@ -3,7 +3,7 @@
 Wants its own environment: `pip install bert-score==0.3.13 transformers==4.57.1`. The argument is the folder
 of the encoder, which `dialoscope assets fetch minilm` names.
 
-bert-score takes padding for a token of cosine 0, so that what else is in a batch shows in its numbers; here
+bert-score takes padding for a token of cosine 0, so that its numbers depend on the rest of a batch. Here
 every text and every pair is a batch of its own.
 """
 
@@ -48,7 +48,7 @@ BASELINE += "4,0.35,0.36,0.355\n5,0.4,0.41,0.405\n6,0.15,0.16,0.155\n"
 
 
 def main():
-    """Each setting over all texts."""
+    """Write the scores of all texts with each setting."""
     torch.set_num_threads(1)
     texts = [*load_texts(), *MORE]
     (HERE / "bertscore_corpus.txt").write_text("".join(f"{line}\n" for line in CORPUS), encoding="utf-8")
@@ -62,7 +62,7 @@ def main():
         case(texts, layer=6, baseline=True),
         case(texts, layer=3, idf="references", baseline=True),
     ]
-    made = origin(
+    source = origin(
         "bert-score", Path(__file__).name, transformers=transformers.__version__, torch=torch.__version__
     )
     notes = [
@@ -71,16 +71,16 @@ def main():
     ]
     write(
         "bertscore.json",
-        {"origin": made, "notes": notes, "texts": MORE, "cases": cases, "vectors": vectors()},
+        {"origin": source, "notes": notes, "texts": MORE, "cases": cases, "vectors": vectors()},
     )
 
 
 def case(texts, *, layer, idf="none", baseline=False):
-    """Precision, recall and F of each reply, the best over its references each."""
+    """Return precision, recall and F of each reply, each the best over its references."""
     replies = [text["response"] for text in texts]
     references = [text["references"] for text in texts]
-    weighed = {
-        "references": [one for some in references for one in some],
+    idf_texts = {
+        "references": [text for texts_of_reply in references for text in texts_of_reply],
         "corpus": list(filter(None, CORPUS)),
     }
     scorer = BERTScorer(
@@ -89,42 +89,46 @@ def case(texts, *, layer, idf="none", baseline=False):
         device="cpu",
         nthreads=0,
         idf=idf != "none",
-        idf_sents=weighed.get(idf),
+        idf_sents=idf_texts.get(idf),
         lang="en",
         rescale_with_baseline=baseline,
         baseline_path=str(HERE / "bertscore_baseline.csv") if baseline else None,
     )
-    found = np.array([part.tolist() for part in scorer.score(replies, references, batch_size=1)])
+    scores = np.array([part.tolist() for part in scorer.score(replies, references, batch_size=1)])
     return {
         "settings": {"layer": layer, "idf": idf, "baseline": baseline},
-        "system": found.mean(axis=1).tolist(),
-        "replies": {text["id"]: found[:, place].tolist() for place, text in enumerate(texts)},
+        "system": scores.mean(axis=1).tolist(),
+        "replies": {text["id"]: scores[:, column].tolist() for column, text in enumerate(texts)},
     }
 
 
 def vectors():
-    """Pairs of made-up vectors with weights, through bert-score's own matching; none is like any other."""
-    chance = np.random.default_rng(5)
-    return [pair(chance, reply, reference) for reply, reference in [(3, 3), (4, 9), (12, 5), (7, 7), (2, 6)]]
+    """Return the scores of random vectors with weights by bert-score's own matching."""
+    rng = np.random.default_rng(5)
+    return [pair(rng, reply, reference) for reply, reference in [(3, 3), (4, 9), (12, 5), (7, 7), (2, 6)]]
 
 
-def pair(chance, reply, reference):
-    """Of so many tokens beside the two around each text."""
-    ids = [[1, *chance.integers(3, 20, count).tolist(), 2] for count in (reply, reference)]
-    weights = {one: round(float(chance.uniform(0.1, 3)), 3) for some in ids for one in some} | {
+def pair(rng, reply, reference):
+    """Return a pair with so many tokens besides the two around each text, and its scores."""
+    ids = [[1, *rng.integers(3, 20, count).tolist(), 2] for count in (reply, reference)]
+    weights = {token: round(float(rng.uniform(0.1, 3)), 3) for tokens in ids for token in tokens} | {
         1: 0.0,
         2: 0.0,
     }
-    made = [np.round(chance.standard_normal((len(some), 5)) + 0.5, 3).tolist() for some in ids]
+    embedded = [np.round(rng.standard_normal((len(tokens), 5)) + 0.5, 3).tolist() for tokens in ids]
     sides = [
-        (torch.tensor([side]), torch.ones(1, len(some)), torch.tensor([[weights[one] for one in some]]))
-        for side, some in zip(made, ids, strict=True)
+        (
+            torch.tensor([side]),
+            torch.ones(1, len(tokens)),
+            torch.tensor([[weights[token] for token in tokens]]),
+        )
+        for side, tokens in zip(embedded, ids, strict=True)
     ]
     scores = greedy_cos_idf(*sides[1], *sides[0])
     return {
         "ids": ids,
-        "vectors": made,
-        "weights": {str(one): weight for one, weight in weights.items()},
+        "vectors": embedded,
+        "weights": {str(token): weight for token, weight in weights.items()},
         "scores": [score.item() for score in scores],
     }
 

@@ -1,8 +1,8 @@
 """Write composite.json: scales by SciPy's percentiles, weights by its least squares, on random numbers.
 
-Three made-up corpora of three parts, of which the last is better the less there is of it, and a rating that
-goes with two of them. Weights may not be negative, and are drawn to each other: least squares of the ratings,
-with a row more for each part that says how far its weight is from the mean of all.
+Three synthetic corpora of three parts, of which less is better for the last, and a rating that correlates
+with two of them. Weights are non-negative and shrunk towards each other: least squares of the ratings, with
+an additional row for each part that holds the difference of its weight from the mean.
 """
 
 from importlib.metadata import version
@@ -17,25 +17,25 @@ PARTS, EVENNESS = 3, (0.0, 0.5, 3.0)
 
 
 def corpora():
-    """Values of parts in tenths, so that there are ties, and ratings."""
+    """Return values of parts in tenths, so that there are ties, and ratings."""
     rng = np.random.default_rng(7)
-    found = []
+    rows = []
     for size in (40, 60, 25):
         values = rng.integers(0, 20, (size, PARTS)) / 10
         rating = values[:, 0] - 0.5 * values[:, 2] + rng.normal(0, 1, size)
-        found.append({"values": values.tolist(), "ratings": rating.round(3).tolist()})
-    return found
+        rows.append({"values": values.tolist(), "ratings": rating.round(3).tolist()})
+    return rows
 
 
-def merits(found):
-    """The percentile of each value, the mean over corpora, ties counting half."""
+def merits(data):
+    """Return the percentile of each value, the mean over corpora; ties count half."""
     columns = []
-    for place in range(PARTS):
-        samples = [[row[place] for row in one["values"]] for one in found]
+    for part in range(PARTS):
+        samples = [[row[part] for row in corpus["values"]] for corpus in data]
         columns.append(
             [
                 [
-                    np.mean([percentileofscore(one, value, "mean") for one in samples]) / 100
+                    np.mean([percentileofscore(other, value, "mean") for other in samples]) / 100
                     for value in sample
                 ]
                 for sample in samples
@@ -43,29 +43,31 @@ def merits(found):
         )
     return [
         np.array(
-            [[share if place < 2 else 1 - share for share in columns[place][which]] for place in range(PARTS)]
+            [[share if part < 2 else 1 - share for share in columns[part][corpus]] for part in range(PARTS)]
         ).T
-        for which in range(len(found))
+        for corpus in range(len(data))
     ]
 
 
-def weights(found, evenness):
-    """SciPy's least squares without negative weights."""
-    rows, wanted, traces = [], [], []
-    for one, shares in zip(found, merits(found), strict=True):
-        ratings = np.array(one["ratings"])
-        scale = 1 / np.sqrt(len(ratings) * len(found))
+def weights(data, evenness):
+    """Return the weights of SciPy's non-negative least squares."""
+    rows, targets, traces = [], [], []
+    for corpus, shares in zip(data, merits(data), strict=True):
+        ratings = np.array(corpus["ratings"])
+        scale = 1 / np.sqrt(len(ratings) * len(data))
         rows.append(scale * (shares - shares.mean(axis=0)))
-        wanted.append(scale * (ratings - ratings.mean()) / ratings.std())
+        targets.append(scale * (ratings - ratings.mean()) / ratings.std())
         traces.append(np.square(rows[-1]).sum())
-    drawn = np.sqrt(evenness * sum(traces) / PARTS) * (np.eye(PARTS) - 1 / PARTS)
-    solved, _ = nnls(np.vstack([*rows, drawn]), np.concatenate([*wanted, np.zeros(PARTS)]))
+    penalty = np.sqrt(evenness * sum(traces) / PARTS) * (np.eye(PARTS) - 1 / PARTS)
+    solved, _ = nnls(np.vstack([*rows, penalty]), np.concatenate([*targets, np.zeros(PARTS)]))
     return (solved / solved.sum()).tolist()
 
 
 if __name__ == "__main__":
-    found = corpora()
-    cases = [{"settings": {"evenness": each}, "weights": weights(found, each)} for each in EVENNESS]
-    shares = [one.tolist() for one in merits(found)]
-    made = origin("scipy", Path(__file__).name, date="2026-11-16", numpy=version("numpy"))
-    write("composite.json", {"origin": made, "corpora": found, "merits": shares, "cases": cases})
+    data = corpora()
+    cases = [
+        {"settings": {"evenness": evenness}, "weights": weights(data, evenness)} for evenness in EVENNESS
+    ]
+    shares = [merit.tolist() for merit in merits(data)]
+    source = origin("scipy", Path(__file__).name, date="2026-11-16", numpy=version("numpy"))
+    write("composite.json", {"origin": source, "corpora": data, "merits": shares, "cases": cases})

@@ -14,11 +14,11 @@ VARIANTS = Path(__file__).parents[2] / "examples" / "variants.jsonl"
 
 def groups():
     """The replies of each system to the variants of each query."""
-    found = {}
+    replies_by_group = {}
     for line in VARIANTS.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        found.setdefault((row["system"], row["group"]), []).append(row["response"])
-    return found
+        replies_by_group.setdefault((row["system"], row["group"]), []).append(row["response"])
+    return replies_by_group
 
 
 def value(replies, n, base):
@@ -38,5 +38,5 @@ def case(n, base):
 
 if __name__ == "__main__":
     cases = [case(n, base) for n in (1, 2, 3) for base in (2, None)]
-    made = origin("nltk", Path(__file__).name, date="2026-11-16", scipy=version("scipy"))
-    write("diversity.json", {"origin": made, "cases": cases})
+    source = origin("nltk", Path(__file__).name, date="2026-11-16", scipy=version("scipy"))
+    write("diversity.json", {"origin": source, "cases": cases})

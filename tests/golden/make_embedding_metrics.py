@@ -54,7 +54,7 @@ UNIT_TEST = {
 
 
 def load(path, **changes):
-    """A foreign file as a module; what it imports and does not need is stood in for."""
+    """Return a foreign file as a module; its unneeded imports are replaced by stubs."""
     for name in ("rouge", "tokenizeChinese"):
         sys.modules[name] = types.SimpleNamespace(tokenizeSentence=None)
     module = types.ModuleType(path.stem)
@@ -66,15 +66,15 @@ def load(path, **changes):
 
 
 def glove(folder):
-    """Words and vectors of the asset."""
+    """Return words and vectors of the asset."""
     words = pyarrow.parquet.read_table(next(folder.glob("*.parquet"))).columns
     texts = next(column for column in words if str(column.type).endswith("string"))
     return texts.to_pylist(), np.load(next(folder.glob("*.npy")))
 
 
 def tiny():
-    """A few common words, written in tests as a file of their own."""
-    texts = [text for one in load_texts() for text in (one["response"], *one["references"])]
+    """Return a few common words with random vectors, written in tests as a file of their own."""
+    texts = [text for entry in load_texts() for text in (entry["response"], *entry["references"])]
     counts = Counter(word for text in texts for word in text.split())
     words = [word for word, _ in counts.most_common(60)]
     values = np.random.default_rng(5).integers(-2, 3, (len(words), 6)).astype(np.float32)
@@ -83,47 +83,53 @@ def tiny():
 
 
 def as_file(words, vectors):
-    """In GloVe's form, each number as short as it can be."""
+    """Return a file in GloVe's format, with the shortest form of each number."""
     rows = zip(words, vectors, strict=True)
     return "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in rows)
 
 
 def embedding(module, words, vectors):
-    """nlg-eval's own, with what it would have read from its file."""
-    made = module.Embedding.__new__(module.Embedding)
+    """Return nlg-eval's own embedding, with the content of its file."""
+    engine = module.Embedding.__new__(module.Embedding)
     vocabulary = {word: types.SimpleNamespace(index=row) for row, word in enumerate(words)}
-    made.m = types.SimpleNamespace(vectors=vectors, vocab=vocabulary)
-    made.unk = vectors.mean(axis=0)
-    return made
+    engine.m = types.SimpleNamespace(vectors=vectors, vocab=vocabulary)
+    engine.unk = vectors.mean(axis=0)
+    return engine
 
 
-def by_nlg_eval(module, responses, sources, made):
-    """The three numbers, or none where it stops."""
+def by_nlg_eval(module, responses, sources, engine):
+    """Return the three numbers, None where the code stops."""
     try:
         with np.errstate(invalid="ignore"):
-            lines = module.eval_emb_metrics(responses, sources, emb=made).splitlines()
+            lines = module.eval_emb_metrics(responses, sources, emb=engine).splitlines()
     except (AssertionError, ValueError):
         return dict.fromkeys(NLG_EVAL)
-    found = {name: float(value) for name, value in (line.split(":") for line in lines)}
-    return {metric: found[name] for metric, name in NLG_EVAL.items()}
+    values = {name: float(value) for name, value in (line.split(":") for line in lines)}
+    return {metric: values[name] for metric, name in NLG_EVAL.items()}
 
 
-def nlg_eval_cases(module, tokenizer, name, made):
+def nlg_eval_cases(module, tokenizer, name, engine):
     """One case for each metric."""
     texts = load_texts()
-    found = {
-        one["id"]: by_nlg_eval(module, [one["response"]], [[text] for text in one["references"]], made)
-        for one in texts
+    replies = {
+        entry["id"]: by_nlg_eval(
+            module, [entry["response"]], [[text] for text in entry["references"]], engine
+        )
+        for entry in texts
     }
-    two = [one for one in texts if len(one["references"]) == 2 and found[one["id"]]["average"] is not None]
-    sources = [[one["references"][place] for one in two] for place in (0, 1)]
-    system = by_nlg_eval(module, [one["response"] for one in two], sources, made)
+    two = [
+        entry
+        for entry in texts
+        if len(entry["references"]) == 2 and replies[entry["id"]]["average"] is not None
+    ]
+    sources = [[entry["references"][index] for entry in two] for index in (0, 1)]
+    system = by_nlg_eval(module, [entry["response"] for entry in two], sources, engine)
     for metric in NLG_EVAL:
         yield {
             "settings": {"metric": metric, "variant": "nlg-eval", "tokenizer": tokenizer, "vectors": name},
             "system": system[metric],
-            "corpus": [one["id"] for one in two],
-            "replies": {reply: numbers[metric] for reply, numbers in found.items()},
+            "corpus": [entry["id"] for entry in two],
+            "replies": {reply: numbers[metric] for reply, numbers in replies.items()},
         }
 
 
@@ -134,44 +140,50 @@ def fbd_cases(module, name, words, vectors):
         Path("glove.840B.300d.txt").write_text(as_file(words, vectors), encoding="utf-8")
         lines = module.process_wordembe("./glove.840B.300d.txt")
         for metric, (of_reply, of_systems) in FBD.items():
-            replies = {one["id"]: by_fbd(getattr(module, of_reply), one, lines) for one in texts}
-            kept = [one for one in texts if replies[one["id"]] is not None]
-            references, responses = [one["references"] for one in kept], [one["response"] for one in kept]
+            replies = {entry["id"]: by_fbd(getattr(module, of_reply), entry, lines) for entry in texts}
+            defined = [entry for entry in texts if replies[entry["id"]] is not None]
+            references, responses = (
+                [entry["references"] for entry in defined],
+                [entry["response"] for entry in defined],
+            )
             yield {
                 "settings": {"metric": metric, "variant": "fbd", "tokenizer": "split", "vectors": name},
                 "system": float(getattr(module, of_systems)(references, [responses])[0]),
-                "corpus": [one["id"] for one in kept],
+                "corpus": [entry["id"] for entry in defined],
                 "replies": replies,
             }
 
 
-def by_fbd(score, one, lines):
-    """A number, or none where it stops."""
+def by_fbd(score, entry, lines):
+    """Return a number, None where the code stops."""
     try:
-        return float(score(one["references"][0], one["response"], lines))
+        return float(score(entry["references"][0], entry["response"], lines))
     except (IndexError, ValueError, ZeroDivisionError):
         return None
 
 
 def same_words():
-    """The replies for which splitting sentences first changes nothing."""
-    cut = nltk.tokenize.word_tokenize
+    """Return the replies for which splitting sentences first changes nothing."""
+    split = nltk.tokenize.word_tokenize
     return [
-        one["id"]
-        for one in load_texts()
-        if all(cut(text) == cut(text, preserve_line=True) for text in (one["response"], *one["references"]))
+        entry["id"]
+        for entry in load_texts()
+        if all(
+            split(text) == split(text, preserve_line=True)
+            for text in (entry["response"], *entry["references"])
+        )
     ]
 
 
 def cases(nlg_eval, baseline, sets):
-    """Those of both, with both sets of vectors."""
+    """Yield the cases of both programs with both sets of vectors."""
     for name, (words, vectors) in sets.items():
-        made = embedding(nlg_eval, words, vectors)
-        whole = nltk.tokenize.word_tokenize
-        yield from nlg_eval_cases(nlg_eval, "word_tokenize", name, made)
-        nltk.tokenize.word_tokenize = partial(whole, preserve_line=True)
-        yield from nlg_eval_cases(nlg_eval, "treebank", name, made)
-        nltk.tokenize.word_tokenize = whole
+        engine = embedding(nlg_eval, words, vectors)
+        original = nltk.tokenize.word_tokenize
+        yield from nlg_eval_cases(nlg_eval, "word_tokenize", name, engine)
+        nltk.tokenize.word_tokenize = partial(original, preserve_line=True)
+        yield from nlg_eval_cases(nlg_eval, "treebank", name, engine)
+        nltk.tokenize.word_tokenize = original
         yield from fbd_cases(baseline, name, words, vectors)
 
 
@@ -179,7 +191,7 @@ def main(evaluate, baseline, folder):
     """Run both and write."""
     sets = {"glove-50d": glove(folder), "tiny": tiny()}
     nlg_eval = load(evaluate, **{"%0.6f": "%.17g"})
-    made = embedding(nlg_eval, *sets["glove-50d"])
+    engine = embedding(nlg_eval, *sets["glove-50d"])
     sources = [[text] for text in UNIT_TEST["references"]]
     write(
         "embedding_metrics.json",
@@ -199,7 +211,7 @@ def main(evaluate, baseline, folder):
             "tiny": as_file(*sets["tiny"]),
             "same_words": same_words(),
             "unit_test": UNIT_TEST
-            | {"glove-50d": by_nlg_eval(nlg_eval, [UNIT_TEST["response"]], sources, made)},
+            | {"glove-50d": by_nlg_eval(nlg_eval, [UNIT_TEST["response"]], sources, engine)},
             "cases": list(cases(nlg_eval, load(baseline), sets)),
         },
     )

@@ -1,8 +1,8 @@
-"""Write language_model.json: what transformers says of replies, on the weights that Dialoscope fetches.
+"""Write language_model.json: log-probabilities of replies by transformers, on the weights of the asset.
 
 The argument is the folder of the language model, which `dialoscope assets fetch smollm2` names. A reply's
 log-probability is that of context and reply as one text less that of the context alone, both cut by the
-model's own tokenizer: the formula of Pang et al. (2020), and not the way that Dialoscope goes. All of it is
+model's own tokenizer: the formula of Pang et al. (2020), which Dialoscope does not use. All of it is
 computed in double precision.
 """
 
@@ -17,17 +17,19 @@ IDS = [f"r{number:02}" for number in (*range(1, 22), 28, 31, 36, 38, 43, 45, 48,
 
 
 def main():
-    """All replies in three ways."""
+    """Write the log-probabilities of all replies in four ways."""
     torch.set_num_threads(1)
     reader = Reader(sys.argv[1])
     texts = {text["id"]: text for text in load_texts()}
     cases = {
-        "in context": lambda one: reader.after(
-            "".join(f"{turn}\n" for turn in one["context"]), one["response"]
+        "in context": lambda entry: reader.after(
+            "".join(f"{turn}\n" for turn in entry["context"]), entry["response"]
         ),
-        "alone": lambda one: reader.after("", one["response"]),
-        "coherence of the authors": lambda one: reader.bare_after(one["context"][-1], " " + one["response"]),
-        "fluency of the authors": lambda one: reader.bare(one["response"]),
+        "alone": lambda entry: reader.after("", entry["response"]),
+        "coherence of the authors": lambda entry: reader.bare_after(
+            entry["context"][-1], " " + entry["response"]
+        ),
+        "fluency of the authors": lambda entry: reader.bare(entry["response"]),
     }
     content = {
         "origin": origin(

@@ -27,8 +27,8 @@ CASES = {
 
 def case(jar, name, folder):
     """The score of the corpus and of each of its replies."""
-    more = json.loads((HERE / "meteor_texts.json").read_text(encoding="utf-8"))
-    texts = [*more, *load_texts()]
+    meteor_texts = json.loads((HERE / "meteor_texts.json").read_text(encoding="utf-8"))
+    texts = [*meteor_texts, *load_texts()]
     options = ["-m", "exact stem synonym", *(["-w", "1.0 0.6 0.8"] if "-w" not in CASES[name] else [])]
     if name == "paraphrases":
         table = folder / "paraphrases.gz"
@@ -44,24 +44,24 @@ def case(jar, name, folder):
 
 
 def run(jar, texts, options, folder):
-    """The jar reads as many references for each reply; the first stands in for what is lacking."""
+    """Run the jar, which reads equally many references for each reply; the first one is repeated."""
     count = max(len(text["references"]) for text in texts)
     replies, references = folder / "replies", folder / "references"
     padded = [(text["references"] + text["references"][:1] * count)[:count] for text in texts]
-    for path, those in (
+    for path, texts_of_side in (
         (replies, [text["response"] for text in texts]),
-        (references, [one for some in padded for one in some]),
+        (references, [text for references_of_reply in padded for text in references_of_reply]),
     ):
-        lines = [line(one, plain_spaces="-lower" in options) for one in those]
+        lines = [line(text, plain_spaces="-lower" in options) for text in texts_of_side]
         path.write_text("".join(lines), encoding="utf-8")
     files = [str(jar), str(replies), str(references), "-l", "en", "-q", "-r", str(count)]
-    done = subprocess.run(
+    process = subprocess.run(
         ["java", "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", *files, *options],
         capture_output=True,
         text=True,
         check=True,
     )
-    return [float(score) for score in done.stderr.split()], float(done.stdout)
+    return [float(score) for score in process.stderr.split()], float(process.stdout)
 
 
 def line(text, *, plain_spaces):

@@ -38,8 +38,8 @@ def line(text):
 def score(references, responses):
     """The system score and the reply scores of each metric."""
     systems, replies = Bleu(4).compute_score(references, responses, verbose=0)
-    found = {f"bleu-{n}": (systems[n - 1], replies[n - 1]) for n in (1, 2, 3, 4)}
-    return found | {"rouge-l": Rouge().compute_score(references, responses)}
+    results = {f"bleu-{n}": (systems[n - 1], replies[n - 1]) for n in (1, 2, 3, 4)}
+    return results | {"rouge-l": Rouge().compute_score(references, responses)}
 
 
 def cases(corpus):
@@ -56,10 +56,10 @@ def cases(corpus):
 
 
 def unit_test():
-    """nlg-eval's published values beside what the scorers say here."""
-    found = score({"u": UNIT_TEST["references"]}, {"u": [UNIT_TEST["response"]]})
+    """Return nlg-eval's published values beside those of the scorers here."""
+    results = score({"u": UNIT_TEST["references"]}, {"u": [UNIT_TEST["response"]]})
     for metric, published in UNIT_TEST["published"].items():
-        published["computed"] = float(found[metric][0])
+        published["computed"] = float(results[metric][0])
         if not abs(published["computed"] - published["value"]) <= published["tolerance"]:
             raise ValueError(f"{metric}: {published}")
     return UNIT_TEST

@@ -20,7 +20,7 @@ PARAMETERS = ({}, {"alpha": 0.5, "beta": 1.0, "gamma": 0.3})
 def case(tokenizer, parameters):
     """The score of each reply; NLTK has none for a corpus."""
     tokens = TOKENIZERS[tokenizer]
-    more = json.loads((HERE / "meteor_texts.json").read_text(encoding="utf-8"))
+    meteor_texts = json.loads((HERE / "meteor_texts.json").read_text(encoding="utf-8"))
     return {
         "settings": {"tokenizer": tokenizer, "parameters": parameters},
         "system": None,
@@ -30,7 +30,7 @@ def case(tokenizer, parameters):
                 tokens(text["response"]),
                 **parameters,
             )
-            for text in [*more, *load_texts()]
+            for text in [*meteor_texts, *load_texts()]
         },
     }
 

@@ -5,7 +5,7 @@
 The variance between studies is Paule and Mandel's; of the two intervals, both with Student's t, one is
 Hartung and Knapp's (`wls` in statsmodels). The counts are those of thirteen trials of the BCG vaccine
 (Colditz et al., 1994, as metafor's dat.bcg has them); their log risk ratios and variances are the usual ones.
-The other studies were made up, so that some differ by no more than chance.
+The other studies were made up, so that some differ by sampling error only.
 """
 
 from importlib.metadata import version
@@ -32,30 +32,30 @@ def trials():
 
 
 def case(name, values, variances):
-    """What statsmodels says."""
-    found = combine_effects(values, variances, method_re="pm", use_t=True, atol=1e-13, maxiter=500)
-    _, with_t, _, hartung_knapp = found.conf_int(use_t=True)
+    """Return the estimates of statsmodels."""
+    combined = combine_effects(values, variances, method_re="pm", use_t=True, atol=1e-13, maxiter=500)
+    _, with_t, _, hartung_knapp = combined.conf_int(use_t=True)
     return {
         "name": name,
         "values": values.tolist(),
         "variances": variances.tolist(),
-        "between": float(found.tau2),
-        "mean": float(found.mean_effect_re),
+        "between": float(combined.tau2),
+        "mean": float(combined.mean_effect_re),
         "hartung_knapp": [float(end) for end in hartung_knapp],
         "with_t": [float(end) for end in with_t],
     }
 
 
 def main():
-    """Draw, ask, write."""
+    """Write the trials and some random studies with their estimates."""
     rng = np.random.default_rng(5)
-    drawn = [
+    studies = [
         (f"drawn {k}", rng.normal(0.3, spread, k), rng.uniform(0.01, 0.1, k))
         for k, spread in ((2, 0.5), (5, 0.4), (7, 0.05), (30, 0.2))
     ]
-    cases = [case("BCG", *trials()), *(case(*one) for one in drawn)]
-    made = origin("statsmodels", Path(__file__).name, date="2026-11-16", numpy=version("numpy"))
-    write("random_effects.json", {"origin": made, "cases": cases})
+    cases = [case("BCG", *trials()), *(case(*study) for study in studies)]
+    source = origin("statsmodels", Path(__file__).name, date="2026-11-16", numpy=version("numpy"))
+    write("random_effects.json", {"origin": source, "cases": cases})
 
 
 if __name__ == "__main__":

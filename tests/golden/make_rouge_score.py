@@ -22,17 +22,17 @@ def scores(references, stemmer):
 def cases():
     """One case for each type, measure, stemming and choice of references."""
     for references, stemmer in product(["first", "all"], [False, True]):
-        found = scores(references, stemmer)
+        results = scores(references, stemmer)
         for kind, measure in product(TYPES, MEASURES):
             settings = {"type": kind, "measure": measure, "use_stemmer": stemmer}
             yield {
                 "settings": {**settings, "references": references},
                 "system": None,
-                "replies": {i: float(getattr(s[kind], measure)) for i, s in found.items()},
+                "replies": {i: float(getattr(s[kind], measure)) for i, s in results.items()},
             }
 
 
 if __name__ == "__main__":
     stemmed_by = {"stemmer": f"nltk {version('nltk')} PorterStemmer"}
-    made_by = origin("rouge-score", Path(__file__).name, **stemmed_by)
-    write("rouge_score.json", {"origin": made_by, "cases": list(cases())})
+    source = origin("rouge-score", Path(__file__).name, **stemmed_by)
+    write("rouge_score.json", {"origin": source, "cases": list(cases())})

@@ -78,8 +78,8 @@ def wlcs_table(reference, reply, weight):
     table = [[0.0] * (len(reply) + 1) for _ in range(len(reference) + 1)]
     runs = [[0] * (len(reply) + 1) for _ in range(len(reference) + 1)]
     for i, expected in enumerate(reference, 1):
-        for j, said in enumerate(reply, 1):
-            if expected == said:
+        for j, word in enumerate(reply, 1):
+            if expected == word:
                 run = runs[i - 1][j - 1]
                 table[i][j] = table[i - 1][j - 1] + (run + 1) ** weight - run**weight
                 runs[i][j] = run + 1
@@ -91,16 +91,16 @@ def wlcs_table(reference, reply, weight):
 def matched(reference, reply, weight):
     """Positions of the reference on the path that ROUGE-1.5.5 walks back: up before left if both tie."""
     table = wlcs_table(reference, reply, weight)
-    i, j, found = len(reference), len(reply), set()
+    i, j, positions = len(reference), len(reply), set()
     while i and j:
         if reference[i - 1] == reply[j - 1]:
             i, j = i - 1, j - 1
-            found.add(i)
+            positions.add(i)
         elif table[i - 1][j] >= table[i][j - 1]:
             i -= 1
         else:
             j -= 1
-    return found
+    return positions
 
 
 def hits_and_base(reference, reply, weight):
@@ -110,7 +110,7 @@ def hits_and_base(reference, reply, weight):
     hits = base = 0.0
     for unit in reference:
         base += len(unit) ** weight
-        marked = set().union(*(matched(unit, said, weight) for said in reply))
+        marked = set().union(*(matched(unit, words, weight) for words in reply))
         run = 0
         for position in sorted(marked):
             word = unit[position]
@@ -139,25 +139,25 @@ def ratios(hits, recall_base, precision_base, weight):
 
 def paper(references, reply, weight, _units="text"):
     """Lin's ROUGE-W with the best of the references; None where none has tokens."""
-    said = tokens(reply)
+    words = tokens(reply)
     scores = []
     for expected in filter(None, map(tokens, references)):
-        wlcs = wlcs_table(expected, said, weight)[-1][-1]
-        scores.append({"wlcs": wlcs, **ratios(wlcs, len(expected) ** weight, len(said) ** weight, weight)})
+        wlcs = wlcs_table(expected, words, weight)[-1][-1]
+        scores.append({"wlcs": wlcs, **ratios(wlcs, len(expected) ** weight, len(words) ** weight, weight)})
     return max(scores, key=lambda s: s["fmeasure"], default=None)
 
 
 def perl(references, reply, weight, units="text", choice="average"):
     """ROUGE-1.5.5's ROUGE-W; None where a reference has no tokens, which stops the script."""
-    said = units_of(reply, units)
-    counted = [hits_and_base(units_of(r, units), said, weight) for r in references]
-    if not all(base for _, base in counted):
+    words = units_of(reply, units)
+    counts = [hits_and_base(units_of(r, units), words, weight) for r in references]
+    if not all(base for _, base in counts):
         return None
     if choice == "best":
-        counted = [max(counted, key=lambda c: (c[0] / c[1]) ** (1 / weight))]
-    hits = sum(h for h, _ in counted)
-    length = sum(map(len, said))
-    return ratios(hits, sum(b**weight for _, b in counted), len(counted) * length**weight, weight)
+        counts = [max(counts, key=lambda c: (c[0] / c[1]) ** (1 / weight))]
+    hits = sum(h for h, _ in counts)
+    length = sum(map(len, words))
+    return ratios(hits, sum(b**weight for _, b in counts), len(counts) * length**weight, weight)
 
 
 def cases():
@@ -165,19 +165,19 @@ def cases():
     kinds = [("paper", "first", "text"), ("paper", "best", "text")]
     kinds += [("rouge-1.5.5", c, u) for c, u in product(["first", "average", "best"], ["text", "lines"])]
     for (definition, choice, units), weight in product(kinds, [1.2, 2.0]):
-        found = {}
+        replies = {}
         for t in load_texts():
             references = t["references"][:1] if choice == "first" else t["references"]
             if definition == "paper":
-                found[t["id"]] = paper(references, t["response"], weight)
+                replies[t["id"]] = paper(references, t["response"], weight)
             else:
-                found[t["id"]] = perl(references, t["response"], weight, units, choice)
+                replies[t["id"]] = perl(references, t["response"], weight, units, choice)
         for measure in MEASURES:
             settings = {"definition": definition, "weight": weight, "measure": measure}
             yield {
                 "settings": {**settings, "references": choice, "units": units},
                 "system": None,
-                "replies": {i: s and s[measure] for i, s in found.items()},
+                "replies": {i: s and s[measure] for i, s in replies.items()},
             }
 
 
@@ -202,8 +202,8 @@ def examples():
 
 
 if __name__ == "__main__":
-    made_by = origin(None, Path(__file__).name, source=SOURCE)
+    generator = origin(None, Path(__file__).name, source=SOURCE)
     write(
         "rouge_w.json",
-        {"origin": made_by, "notes": NOTES, "examples": list(examples()), "cases": list(cases())},
+        {"origin": generator, "notes": NOTES, "examples": list(examples()), "cases": list(cases())},
     )

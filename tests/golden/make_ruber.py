@@ -3,7 +3,7 @@
     python tests/golden/make_ruber.py FOLDER-OF-MINILM FOLDER-OF-GLOVE-50D
 
 Vectors of tokens are those of transformers in double precision; vectors of words are read from their files by
-pyarrow and numpy. Probabilities of the unreferenced part are drawn, since any can come from a model.
+pyarrow and numpy. Probabilities of the unreferenced part are random, since any can come from a model.
 """
 
 import re
@@ -35,21 +35,27 @@ POOLINGS = {"max": highest, "min": lowest, "mean": mean, "max-min": lambda rows:
 
 
 def main():
-    """Each embedding with each way of pooling, and each blend of one of them."""
+    """Write each embedding with each pooling, and each blend of one of them."""
     torch.set_num_threads(1)
     texts = [text for text in load_texts() if text["response"].strip()]
     plain = [text for text in texts if all(map(str.isascii, [text["response"], *text["references"]]))]
     cases = [
-        {"settings": {"encoder": "minilm", "pooling": one}, "replies": referenced(texts, tokens(), one)}
-        for one in POOLINGS
+        {
+            "settings": {"encoder": "minilm", "pooling": pooling},
+            "replies": referenced(texts, tokens(), pooling),
+        }
+        for pooling in POOLINGS
     ]
     cases += [
-        {"settings": {"vectors": "glove-50d", "pooling": one}, "replies": referenced(plain, words(), one)}
-        for one in POOLINGS
+        {
+            "settings": {"vectors": "glove-50d", "pooling": pooling},
+            "replies": referenced(plain, words(), pooling),
+        }
+        for pooling in POOLINGS
     ]
-    made = origin("transformers", Path(__file__).name, torch=torch.__version__, numpy=np.__version__)
+    source = origin("transformers", Path(__file__).name, torch=torch.__version__, numpy=np.__version__)
     write(
-        "ruber.json", {"origin": {**made, "date": "2026-11-16"}, "cases": cases, "blends": blends(cases[0])}
+        "ruber.json", {"origin": {**source, "date": "2026-11-16"}, "cases": cases, "blends": blends(cases[0])}
     )
 
 
@@ -58,22 +64,22 @@ def tokens():
     tokenizer = transformers.AutoTokenizer.from_pretrained(FOLDER)
     model = transformers.AutoModel.from_pretrained(FOLDER).double().eval()
 
-    def found(text):
+    def vectors(text):
         with torch.no_grad():
             return model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].tolist()
 
-    return found
+    return vectors
 
 
 def words():
     """The vector of each word that has one."""
     names = pq.read_table(WORDS / "glove_6B_index.parquet")["index"].to_pylist()
     rows = np.load(WORDS / "glove_6B_50d_emb.npy", mmap_mode="r")
-    places = {name: place for place, name in enumerate(names)}
+    row_of = {name: row for row, name in enumerate(names)}
     return lambda text: [
-        rows[places[word]].astype(float).tolist()
+        rows[row_of[word]].astype(float).tolist()
         for word in re.findall("[a-z0-9]+", text.lower())
-        if word in places
+        if word in row_of
     ]
 
 
@@ -83,26 +89,26 @@ def referenced(texts, vectors, pooling):
 
 
 def best(text, vectors, pool):
-    found = [
-        cosine(vectors(text["response"]), vectors(one), pool) for one in text["references"] if one.strip()
-    ]
-    return max((one for one in found if one is not None), default=None)
+    references = filter(str.strip, text["references"])
+    cosines = [cosine(vectors(text["response"]), vectors(reference), pool) for reference in references]
+    return max((value for value in cosines if value is not None), default=None)
 
 
-def cosine(some, others, pool):
-    if not (some and others):
+def cosine(reply, reference, pool):
+    if not (reply and reference):
         return None
-    one, other = np.array(pool(some)), np.array(pool(others))
-    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+    first, second = np.array(pool(reply)), np.array(pool(reference))
+    return float(first @ second / np.sqrt((first @ first) * (second @ second)))
 
 
 def blends(case):
-    """Both parts from 0 to 1 over all replies, and what becomes of the two."""
+    """Return the blends of both parts, each scaled to 0 to 1 over all replies."""
     cosines = {name: value for name, value in case["replies"].items() if value is not None}
-    chances = dict(zip(cosines, np.random.default_rng(3).beta(0.5, 0.5, len(cosines)).tolist(), strict=True))
-    pairs = {name: (scaled(chances)[name], scaled(cosines)[name]) for name in cosines}
+    values = np.random.default_rng(3).beta(0.5, 0.5, len(cosines)).tolist()
+    probabilities = dict(zip(cosines, values, strict=True))
+    pairs = {name: (scaled(probabilities)[name], scaled(cosines)[name]) for name in cosines}
     return {
-        "probabilities": chances,
+        "probabilities": probabilities,
         "min": {name: min(pair) for name, pair in pairs.items()},
         "max": {name: max(pair) for name, pair in pairs.items()},
         "arithmetic": {name: sum(pair) / 2 for name, pair in pairs.items()},

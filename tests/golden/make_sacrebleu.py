@@ -19,12 +19,12 @@ DEFAULTS = {
 }
 
 
-def corpus_case(corpus, references="all", **changed):
+def corpus_case(corpus, references="all", **changes):
     """One system score; missing references are None, as sacreBLEU takes them."""
-    settings = DEFAULTS | changed
+    settings = DEFAULTS | changes
     texts = pick(corpus)
-    taken = [t["references"] if references == "all" else t["references"][:1] for t in texts]
-    score = BLEU(**settings).corpus_score([t["response"] for t in texts], list(zip_longest(*taken)))
+    chosen = [t["references"] if references == "all" else t["references"][:1] for t in texts]
+    score = BLEU(**settings).corpus_score([t["response"] for t in texts], list(zip_longest(*chosen)))
     return {
         "settings": {"level": "system", "corpus": corpus, "references": references, **settings},
         "system": score.score,
@@ -32,9 +32,9 @@ def corpus_case(corpus, references="all", **changed):
     }
 
 
-def reply_case(**changed):
+def reply_case(**changes):
     """The scores of all replies, each on its own."""
-    settings = DEFAULTS | {"effective_order": True} | changed
+    settings = DEFAULTS | {"effective_order": True} | changes
     bleu = BLEU(**settings)
     scores = {t["id"]: bleu.sentence_score(t["response"], t["references"]).score for t in pick("all")}
     return {

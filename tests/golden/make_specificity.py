@@ -1,4 +1,4 @@
-"""Write specificity.json: how rare the words of each reply of texts.json are, by scikit-learn's counts."""
+"""Write specificity.json: rarity of the words of each reply of texts.json, by scikit-learn's counts."""
 
 import math
 from pathlib import Path
@@ -12,27 +12,29 @@ PATTERN = r"[a-z0-9]+"
 
 
 def counts(texts):
-    """In how many texts each word occurs."""
+    """Return the number of texts in which each word occurs."""
     vectorizer = CountVectorizer(binary=True, token_pattern=PATTERN)
-    found = np.asarray(vectorizer.fit_transform(texts).sum(axis=0)).ravel()
-    return dict(zip(vectorizer.get_feature_names_out(), found.tolist(), strict=True))
+    frequencies = np.asarray(vectorizer.fit_transform(texts).sum(axis=0)).ravel()
+    return dict(zip(vectorizer.get_feature_names_out(), frequencies.tolist(), strict=True))
 
 
-def value(words, texts, found):
-    """The mean inverse document frequency between the lowest and the highest there is (NIDF)."""
-    idf = {word: math.log(texts / count) for word, count in found.items()}
-    low, high = math.log(texts / max(found.values())), math.log(texts)
+def value(words, texts, frequencies):
+    """Return the mean inverse document frequency, scaled to the lowest and the highest (NIDF)."""
+    idf = {word: math.log(texts / count) for word, count in frequencies.items()}
+    low, high = math.log(texts / max(frequencies.values())), math.log(texts)
     scaled = [(idf.get(word, high) - low) / (high - low) for word in words]
     return math.fsum(scaled) / len(scaled) if scaled else None
 
 
 if __name__ == "__main__":
-    plain = [one for one in load_texts() if (one["response"] + "".join(one["references"])).isascii()]
-    corpus = [text for one in plain for text in one["references"]]
+    plain = [entry for entry in load_texts() if (entry["response"] + "".join(entry["references"])).isascii()]
+    corpus = [text for entry in plain for text in entry["references"]]
     words = CountVectorizer(token_pattern=PATTERN).build_analyzer()
-    values = {one["id"]: value(list(words(one["response"])), len(corpus), counts(corpus)) for one in plain}
-    made = origin("scikit-learn", Path(__file__).name, date="2026-11-16")
+    values = {
+        entry["id"]: value(list(words(entry["response"])), len(corpus), counts(corpus)) for entry in plain
+    }
+    source = origin("scikit-learn", Path(__file__).name, date="2026-11-16")
     notes = "counted over the references of these replies; an unknown word is taken for one of a single text"
     write(
-        "specificity.json", {"origin": made, "notes": notes, "cases": [{"settings": {}, "replies": values}]}
+        "specificity.json", {"origin": source, "notes": notes, "cases": [{"settings": {}, "replies": values}]}
     )

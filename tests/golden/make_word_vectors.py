@@ -24,9 +24,9 @@ def vectors():
 
 
 def main():
-    """Each format as gensim writes it, and what it reads back."""
-    made = KeyedVectors(7)
-    made.add_vectors(WORDS, vectors())
+    """Write each format as gensim writes it, with the values that it reads back."""
+    written = KeyedVectors(7)
+    written.add_vectors(WORDS, vectors())
     cases = []
     for name, is_binary, has_header in [
         ("binary", True, True),
@@ -35,13 +35,13 @@ def main():
     ]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / name
-            made.save_word2vec_format(path, binary=is_binary, write_header=has_header)
-            read = KeyedVectors.load_word2vec_format(path, binary=is_binary, no_header=not has_header)
+            written.save_word2vec_format(path, binary=is_binary, write_header=has_header)
+            loaded = KeyedVectors.load_word2vec_format(path, binary=is_binary, no_header=not has_header)
             cases.append(
                 {
                     "format": name,
                     "file": base64.b64encode(path.read_bytes()).decode(),
-                    "vectors": {word: [float(number) for number in read[word]] for word in WORDS},
+                    "vectors": {word: [float(number) for number in loaded[word]] for word in WORDS},
                 }
             )
     write("word_vectors.json", {"origin": origin("gensim", Path(__file__).name), "cases": cases})

@@ -1,10 +1,10 @@
 """Benchmarks and scripts are code, too: each has a parser, and each benchmark runs on a small input."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Pair
 from dialoscope.models.registry import cache_folder
-from scripts import documents
+from scripts import documents, fit_composite
 from tests.conftest import ROOT
 
 MAIN = 'if __name__ == "__main__":'
@@ -23,16 +23,25 @@ PROGRAMS = [
     if MAIN in path.read_text(encoding="utf-8")
 ]
 CHECKS = sorted((ROOT / "scripts").glob("check-*"))
-BENCHMARKS = [path for path in PROGRAMS if path.parent.name == "benchmarks"]
+BENCHMARKS = [
+    pytest.param(path, marks=pytest.mark.corpora if path.parent.name == "papers" else ())
+    for path in PROGRAMS
+    if path.parent.name != "scripts"
+]
 OF_CORPORA = [path for path in PROGRAMS if "corpora_folder()" in path.read_text(encoding="utf-8")]
 ASSETS = {
+    "adem": ("minilm",),
     "augmentation": ("wordnet", "minilm"),
     "distribution": ("minilm",),
+    "empirical_study": ("minilm", "glove", "wordnet"),
     "encoder": ("minilm",),
+    "fbd": ("minilm",),
     "language_model": ("smollm2",),
     "meteor": ("wordnet",),
+    "ruber": ("minilm",),
     "start": ("smollm2",),
 }
+"""Fixtures of the assets that quick runs use, by the name of the benchmark."""
 
 
 def name(path):
@@ -40,7 +49,7 @@ def name(path):
 
 
 def run(path, *arguments, cwd, **changes):
-    """The program in a process and a cache of its own; None takes a variable away."""
+    """Run the program in a process and a cache of its own; a variable that is None is removed."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DIALOSCOPE_CACHE": str(cwd / "cache"), **changes}
     return subprocess.run(
         [sys.executable, path, *map(str, arguments)],
@@ -114,14 +123,38 @@ def test_the_corpora_are_found_in_one_way(path):
 @pytest.mark.parametrize("path", BENCHMARKS, ids=name)
 def test_benchmarks_run_on_a_small_input(path, tmp_path, request):
     """Nothing is timed; results that must be equal are, or the exit code is another."""
-    if path.stem == "encoder" and find_spec("bert_score") is None:
-        pytest.skip("bert-score is not installed (pip install --no-deps bert-score==0.3.13)")
+    is_paper = path.parent.name == "papers"
     for asset in ASSETS.get(path.stem, ()):
         request.getfixturevalue(asset)
-    ready = os.environ.get("DIALOSCOPE_ASSETS") or str(cache_folder() / "assets")
-    done = run(path, "--quick", cwd=tmp_path, DIALOSCOPE_CORPORA=None, DIALOSCOPE_ASSETS=ready)
+    done = run(
+        path,
+        "--quick",
+        cwd=tmp_path,
+        DIALOSCOPE_CORPORA=os.environ.get("DIALOSCOPE_CORPORA") if is_paper else None,
+        DIALOSCOPE_ASSETS=os.environ.get("DIALOSCOPE_ASSETS") or str(cache_folder() / "assets"),
+        OMP_NUM_THREADS="1",  # other tests have the other cores
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+    *_, last = done.stdout.splitlines()
+    if last.startswith("skipped: "):
+        pytest.skip(last.removeprefix("skipped: "))
+    assert re.search(r"\d.*\bbars?\b", last), "the last line has the figure and the bar"
+
+
+def test_a_quick_run_without_the_corpora_is_skipped(tmp_path):
+    path = ROOT / "benchmarks" / "papers" / "correlations.py"
+    done = run(path, "--quick", cwd=tmp_path, DIALOSCOPE_CORPORA=None)
+    reason = "Set DIALOSCOPE_CORPORA to the folder of the rated corpora (it holds a folder 'rated')."
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"skipped: {reason}\n", "")
+
+
+def test_the_composite_is_shipped_where_the_script_puts_it():
+    """Its files are those that the registry and the page of the metric name."""
+    registry = fit_composite.REGISTRY.read_text(encoding="utf-8")
+    assert fit_composite.update_registry(registry) == registry
+    page = fit_composite.METRIC_PAGE.read_text(encoding="utf-8")
+    assert fit_composite.update_page(page) == page
 
 
 @pytest.mark.processor
