@@ -86,8 +86,9 @@ if TYPE_CHECKING:
     from dialoscope.training.recipes import AdemRecipe, CrossRecipe, LmRecipe, NliRecipe, RuberRecipe
     from dialoscope.training.train_adem import train_adem
     from dialoscope.training.train_composite import train_composite
+    from dialoscope.training.train_lm import train_lm
+    from dialoscope.training.train_nli import train_nli
     from dialoscope.training.train_ruber import train_ruber
-    from dialoscope.training.train_transformer import train_lm, train_nli
 
 __version__ = "0.1.0"
 
@@ -187,8 +188,8 @@ _HOMES = {
     "system": "systems.named_systems",
     "train_adem": "training.train_adem",
     "train_composite": "training.train_composite",
-    "train_lm": "training.train_transformer",
-    "train_nli": "training.train_transformer",
+    "train_lm": "training.train_lm",
+    "train_nli": "training.train_nli",
     "train_ruber": "training.train_ruber",
     "trust": "analysis.trust.trust",
     "verify": "runs.verification",

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks._shared import corpora_folder
 from dialoscope.models.bilinear import encoder_of, sides_of
-from dialoscope.training.bilinear_fit import Lesson, after, begun, calibrated, trial
+from dialoscope.training.bilinear_fit import RatedVectors, calibrate, cross_validate, fit_form, initial_form
 from dialoscope.training.rated_replies import RatedReplies, read_rated
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.recipes import AdemRecipe
@@ -50,16 +50,16 @@ def row(encoder: str, tested: str, rated: dict[str, RatedReplies]) -> list[float
     apart = set(rated[tested].contexts)
     contexts = [one for name in rated if name != tested for one in rated[name].contexts]
     sides = [lessons[name] for name in rated if name != tested]
-    known = Lesson(
+    known = RatedVectors(
         type(sides[0].sides)(
             *(np.concatenate(each) for each in zip(*(one.sides for one in sides), strict=True))
         ),
         np.concatenate([one.ratings for one in sides]),
     ).take(np.array([one not in apart for one in contexts]))
-    found = trial(known, [one for one in contexts if one not in apart], recipe, 0)
+    found = cross_validate(known, [one for one in contexts if one not in apart], recipe, 0)
     steps = round(median(stop.steps for stop in found.stops))
-    start = begun(known, recipe.dims)
-    form = calibrated(after(start, known, recipe, steps), [found], known.ratings)
+    start = initial_form(known, recipe.dims)
+    form = calibrate(fit_form(start, known, recipe, steps), [found], known.ratings)
     test = lessons[tested]
     figures = [
         value for one in (start, form) for value in correlations(one.ratings(test.sides), test.ratings)
@@ -71,9 +71,9 @@ def row(encoder: str, tested: str, rated: dict[str, RatedReplies]) -> list[float
     return figures
 
 
-def lesson_of(rated: RatedReplies, recipe: AdemRecipe) -> Lesson:
+def lesson_of(rated: RatedReplies, recipe: AdemRecipe) -> RatedVectors:
     """The vectors of rated replies, which are remembered."""
-    return Lesson(sides_of(encoder_of(recipe.model), rated.replies, recipe.turns), rated.ratings)
+    return RatedVectors(sides_of(encoder_of(recipe.model), rated.replies, recipe.turns), rated.ratings)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,13 @@ from scipy.stats import rankdata
 from benchmarks._shared import corpora_folder
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.combination import Combination
-from dialoscope.training.composite_fit import CompositeRecipe, Rated, fitted, others_than, tells
+from dialoscope.training.composite_fit import (
+    CompositeRecipe,
+    RatedCorpus,
+    fit_weights,
+    has_ratings,
+    others_than,
+)
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.train_composite import score_corpora
 
@@ -32,7 +38,7 @@ from dialoscope.training.train_composite import score_corpora
 
 
 class Corpus(NamedTuple):
-    """Rated replies, and how they are judged."""
+    """RatedCorpus replies, and how they are judged."""
 
     label: str
     file: str
@@ -90,7 +96,7 @@ def main() -> None:
     finish(recipe, corpora)
 
 
-Corpora = dict[Corpus, Rated]
+Corpora = dict[Corpus, RatedCorpus]
 
 
 def sections(root: Path, recipe: CompositeRecipe, corpora: Corpora, draws: int) -> Iterator[str]:
@@ -115,14 +121,14 @@ def judged(
     others = others_than(corpora[one], list(corpora.values()))
     if strictly:
         others = [rated for other, rated in corpora.items() if KIN[other.label] != KIN[one.label]]
-    known = [other for other in others if tells(other, aspect)]
+    known = [other for other in others if has_ratings(other, aspect)]
     if not known:
         return np.full(len(corpora[one].values), math.nan)
-    found: Combination = fitted(recipe, others, (aspect,))
+    found: Combination = fit_weights(recipe, others, (aspect,))
     return found.scores(corpora[one].values, aspect)
 
 
-def agreeing(rated: Rated, aspect: str, scores: Floats, draws: int = 0) -> Found:
+def agreeing(rated: RatedCorpus, aspect: str, scores: Floats, draws: int = 0) -> Found:
     """An undefined score counts as neutral, so that all numbers are of the same replies."""
     known = np.isfinite(rated.ratings[aspect])
     scores = np.where(np.isnan(scores), np.nanmean(scores), scores)[known]
@@ -193,7 +199,7 @@ def aspects_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     for one, rated in corpora.items():
         cells = []
         for aspect in aspects:
-            rates = tells(rated, aspect)
+            rates = has_ratings(rated, aspect)
             scores = judged(recipe, corpora, one, aspect) if rates else np.array([math.nan])
             some = rates and not np.isnan(scores).all()
             cells.append(number(agreeing(rated, aspect, scores).spearman if some else math.nan))
@@ -214,7 +220,7 @@ def parts_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     )
 
 
-def alone(rated: Rated, aspect: str, values: Floats) -> float:
+def alone(rated: RatedCorpus, aspect: str, values: Floats) -> float:
     return math.nan if np.isnan(values).all() else agreeing(rated, aspect, values).spearman
 
 
@@ -222,7 +228,7 @@ def without_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     body = []
     for place, part in enumerate(recipe.parts):
         parts = tuple(other for other in recipe.parts if other != part)
-        fewer = recipe.given(parts=parts)
+        fewer = recipe.replace(parts=parts)
         cut = {
             one: rated._replace(values=np.delete(rated.values, place, axis=1))
             for one, rated in corpora.items()
@@ -235,7 +241,7 @@ def without_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
 def evenness_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     body = []
     for evenness in (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 1000.0):
-        other = recipe.given(evenness=evenness)
+        other = recipe.replace(evenness=evenness)
         found = [of_corpus(other, corpora, one).spearman for one in corpora]
         body.append([f"{evenness:g}", *map(number, found), number(statistics.mean(found))])
     return markdown(("evenness", *(one.label for one in corpora), "mean"), body)
@@ -270,7 +276,7 @@ def tried_table(root: Path, recipe: CompositeRecipe, corpora: Corpora) -> str:
         body.append([label, *map(number, found), number(statistics.mean(found))])
     for price in PRICES:
         parts = tuple(replace(part, excess=price if part.excess else 0.0) for part in recipe.parts)
-        found = every(recipe.given(parts=parts), corpora)
+        found = every(recipe.replace(parts=parts), corpora)
         body.append([f"excess costs {price:g}", *map(number, found), number(statistics.mean(found))])
     return markdown(("", *(one.label for one in corpora), "mean"), body)
 
@@ -282,7 +288,7 @@ def every(recipe: CompositeRecipe, corpora: Corpora) -> list[float]:
 def replaced(recipe: CompositeRecipe, changes: Mapping[str, str | None]) -> CompositeRecipe:
     kept = [part for part in recipe.parts if changes.get(part.name, "") is not None]
     parts = tuple(replace(part, metric=changes.get(part.name) or part.metric) for part in kept)
-    return recipe.given(parts=parts)
+    return recipe.replace(parts=parts)
 
 
 def rescored(root: Path, recipe: CompositeRecipe) -> Corpora:
@@ -293,7 +299,7 @@ def rescored(root: Path, recipe: CompositeRecipe) -> Corpora:
 
 
 def weights_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
-    found = fitted(recipe, list(corpora.values()))
+    found = fit_weights(recipe, list(corpora.values()))
     body = [
         [part.name, *(number(weights[place]) for weights in found.weights.values())]
         for place, part in enumerate(recipe.parts)

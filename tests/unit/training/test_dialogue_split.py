@@ -4,8 +4,15 @@ import pytest
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.records import Example
-from dialoscope.training.dialogue_split import dialogues as read_dialogues
-from dialoscope.training.dialogue_split import hash_of, share_of, split, titles_of, whole, words_of
+from dialoscope.training.dialogue_split import (
+    hash_of,
+    read_dialogues,
+    share_of,
+    split,
+    titles_of,
+    whole,
+    words_of,
+)
 from dialoscope.training.styles import spaced, spaced_lower, tidied
 from tests.unit.training.conftest import talks
 

@@ -51,7 +51,7 @@ def test_where_and_how_long_it_runs_is_no_matter():
 
 
 def test_what_is_not_given_stays():
-    assert ds.LmRecipe().given(epochs=2, seed=None, begin=0.0) == ds.LmRecipe(epochs=2, begin=0.0)
+    assert ds.LmRecipe().replace(epochs=2, seed=None, begin=0.0) == ds.LmRecipe(epochs=2, begin=0.0)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_kill_while_the_checkpoint_is_written_does_not_show(dialogues, tiny, t
     wanted = trained(dialogues, tmp_path / "whole", tiny("llama"))
     with monkeypatch.context() as patch:
         patch.setattr(
-            "dialoscope.training.train_transformer.finish", lambda *_: (_ for _ in ()).throw(Killed)
+            "dialoscope.training.transformer_training.finish", lambda *_: (_ for _ in ()).throw(Killed)
         )
         with pytest.raises(Killed):
             trained(dialogues, tmp_path / "killed", tiny("llama"))

@@ -14,7 +14,7 @@ from dialoscope.core.errors import BackendError, TrainingError
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.protocols import Pair
 from dialoscope.training.contradictions import LABELS
-from dialoscope.training.engines.pair_tasks import PairTask
+from dialoscope.training.engines.pair_tasks import EntailmentTask
 from dialoscope.training.nli_pairs import split_pairs
 from tests.unit.models.tiny import SENTENCES
 from tests.unit.models.tiny_encoders import save_classifier, save_encoder
@@ -261,14 +261,14 @@ def test_a_contradiction_is_learned_from_either_side(easy, tmp_path):
 
 def test_other_pairs_are_swapped_in_each_epoch(pairs, encoders):
     split = split_pairs([f"{pairs}:validation=0.2"])
-    task = PairTask(recipe(encoders("mpnet"), swapped=0.25), split)
+    task = EntailmentTask(recipe(encoders("mpnet"), swapped=0.25), split)
     epochs = [[item for batch in task.batches(epoch) for item in batch] for epoch in (0, 1, 0)]
     swapped = [{tuple(item.ids) for item in items if item.swapped} for items in epochs]
     assert epochs[0] == epochs[2]
     assert swapped[0] != swapped[1]
     assert all(len(items) == len(split.train) for items in epochs)
     assert 0.1 < len(swapped[0]) / len(split.train) < 0.4
-    plain = PairTask(recipe(encoders("mpnet")), split).batches(0)
+    plain = EntailmentTask(recipe(encoders("mpnet")), split).batches(0)
     assert not any(item.swapped for batch in plain for item in batch)
-    every = PairTask(recipe(encoders("mpnet"), swapped=1.0), split).batches(0)
+    every = EntailmentTask(recipe(encoders("mpnet"), swapped=1.0), split).batches(0)
     assert all(item.swapped for batch in every for item in batch)
