@@ -18,7 +18,7 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser
-from dialoscope.augmentation.similarity import nearness
+from dialoscope.augmentation.similarity import cosine_similarities
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Pair
 
@@ -58,18 +58,18 @@ def drawn(path: Path, count: int) -> list[list[str]]:
 def unrelated(contexts: list[list[str]]) -> None:
     queries = [turns[-1] for turns in contexts]
     pairs = [Pair(one, other) for one, other in pairwise(queries)]
-    median, high = np.quantile(nearness(TransformerEncoder(), pairs), [0.5, 0.99])
+    median, high = np.quantile(cosine_similarities(TransformerEncoder(), pairs), [0.5, 0.99])
     print(f"cosine of unrelated queries: median {median:.2f}, 99 % below {high:.2f}")
 
 
 def counted(contexts: list[list[str]], bound: float) -> ds.Augmented:
     clock = time.perf_counter()
-    made = ds.augment(contexts, nearest=bound)
-    tally = made.tally
-    full = tally.queries - tally.short - tally.without
+    made = ds.augment(contexts, min_similarity=bound)
+    counts = made.counts
+    full = counts.queries - counts.partial - counts.without
     print(
-        f"at least {bound:4}: {tally.variants} variants, {full} queries with all, {tally.without} with none, "
-        f"{tally.far} drafts turned down, {time.perf_counter() - clock:.0f} s"
+        f"at least {bound:4}: {counts.variants} variants, {full} queries with all, {counts.without} with "
+        f"none, {counts.rejected} drafts rejected, {time.perf_counter() - clock:.0f} s"
     )
     return made
 

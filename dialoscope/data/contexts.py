@@ -146,7 +146,8 @@ def _dialogue(cells: Cells, name: str, layout: Layout, others: Mapping[str, obje
     everything = layout.dialogue(cells, name, "", EVERYBODY)
     last = everything[-1]
     if last.speakers and last not in examples:
-        speakers = _speakers((*last.speakers, examples[0].speakers[-1]))
+        replier = examples[0].speakers[-1] if examples else ""  # somebody who has not spoken yet
+        speakers = _speakers((*last.speakers, replier))
         context = (*last.context, last.response)
         rows.append(ContextRow(f"{name}#{len(everything) + 1}", context, "", {**speakers, **others}))
     return rows

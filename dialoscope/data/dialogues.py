@@ -32,6 +32,8 @@ def read_dialogue(
     names = () if isinstance(turns[0], dict) else _read_speakers(speakers, (len(turns),))
     dialogue = Dialogue(name, system, tuple(_turn(turn, place, names) for place, turn in enumerate(turns)))
     _check_size(dialogue)
+    if speaker is None and not names and _awaits_first_reply(turns):
+        return []
     if names or isinstance(turns[0], dict):
         return _examples(dialogue, speaker)
     examples = _examples(dialogue, speaker or _PLAIN_SPEAKERS[1])
@@ -124,6 +126,15 @@ def _without_orders(roles: tuple[str, ...]) -> tuple[str, ...]:
     """Those who speak in a chat with a model: where "system" only begins it, those are the model's orders."""
     rest = tuple(dropwhile(lambda role: role == "system", roles))
     return roles if "system" in rest else rest
+
+
+def _awaits_first_reply(turns: Sequence[object]) -> bool:
+    """Whether a chat has only instructions to a model and turns of one user, so that nobody has replied."""
+    if not isinstance(turns[0], dict) or "speaker" in turns[0]:
+        return False
+    roles = tuple(str(_speaker_of(turn)) for turn in turns if isinstance(turn, dict))
+    others = _without_orders(roles)
+    return others != roles and len(set(others)) == 1 and not _systems(others)
 
 
 def _replier(names: Sequence[str], speaker: str | None) -> str | None:

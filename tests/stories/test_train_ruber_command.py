@@ -12,7 +12,7 @@ from tests.unit.training.conftest import dialogues, encoders, rows  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_scores")
 
-PAGE = (ROOT / "docs" / "train.md").read_text(encoding="utf-8").split("## A judge of replies")[-1]
+PAGE = (ROOT / "docs" / "train.md").read_text(encoding="utf-8").split("## A classifier of replies")[-1]
 SMALL = {
     "embedding": "fake", "representation": "mean", "objective": "ranking", "negatives_per_pair": 2,
     "negative_pool": 4, "turns": 2, "pairs": 50, "part": "1/1", "seeds": 2, "margin": 0.4, "units": 3,

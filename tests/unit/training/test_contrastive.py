@@ -105,7 +105,7 @@ def test_every_exchange_is_learned_from_once_and_no_part_is_much_larger(made):
     longest = max(len(each.ids) for batch in batches for one in batch.candidates for each in one)
     assert sum(len(batch.candidates) for batch in batches) == sum(len(turns) - 1 for turns in task.data.train)
     assert max(sizes) <= sum(sizes) / len(sizes) + 3 * longest
-    assert len(made(pairs=5, begin=0.0).batches(0)[0].rivals) <= 5
+    assert len(made(pairs=5, begin=0.0).batches(0)[0].candidates) <= 5
 
 
 def test_what_is_too_long_loses_the_beginning_of_what_was_said(made):

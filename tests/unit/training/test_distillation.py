@@ -117,8 +117,8 @@ def test_a_teacher_that_knows_no_contradiction_is_refused():
     with pytest.raises(TrainingError) as caught:
         load_teacher("ruber-unreferenced", "cpu")
     assert str(caught.value) == (
-        "ruber-unreferenced cannot teach what contradicts: of the classes entailment, neutral, contradiction "
-        "it does not know entailment, neutral, contradiction, but knows: wrong, right."
+        "ruber-unreferenced is no classifier of entailment and contradiction: of the classes entailment, "
+        "neutral, contradiction it lacks entailment, neutral, contradiction; it has: wrong, right."
     )
 
 
@@ -131,7 +131,7 @@ def talks(rows):
 
 
 def test_what_a_teacher_judges_is_apart_as_what_rules_make_is(pairs, talks):
-    told = {"made_from": [talks], "made": 300, "teacher": FakeClassifier()}
+    told = {"corpora": [talks], "limit": 300, "teacher": FakeClassifier()}
     found = split_pairs([f"{pairs}:validation=0.2"], **told)
     plain = split_pairs([f"{pairs}:validation=0.2"])
     for part, fewer in ((found.train, plain.train), (found.validation, plain.validation)):
@@ -148,7 +148,7 @@ def test_what_a_teacher_judges_is_apart_as_what_rules_make_is(pairs, talks):
 def test_nothing_is_made_of_dialogues_that_are_to_be_avoided(pairs, talks, rows, teacher):
     shared = [list(TALKS[at][1:3]) for at in range(0, 60, 2)]
     avoid = str(rows([{"id": f"{at}", "turns": two} for at, two in enumerate(shared)], "avoid.jsonl"))
-    told = {"made_from": [talks], "made": 900, "teacher": teacher}
+    told = {"corpora": [talks], "limit": 900, "teacher": teacher}
     found = split_pairs([f"{pairs}:validation=0.2"], **told, avoid=[avoid])
     gone, kept = ({f"k{at}" for at in range(begin, 60, 2)} for begin in (0, 1))
     assert words(found) & kept
@@ -180,7 +180,7 @@ def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs, swapped):
         if place in swapped:
             odds, found = ([1 - two[2], two[2]] for two in (odds, found))
         wanted -= sum(one * math.log(other) for one, other in zip(odds, found, strict=True)) / len(some)
-    items, others = task._read(some), task._read_swapped(some)
+    items, others = task._tokenize(some), task._tokenize_swapped(some)
     batch = [others[place] if place in swapped else item for place, item in enumerate(items)]
     assert task.loss(batch).item() == pytest.approx(wanted, rel=1e-5)
 

@@ -141,8 +141,8 @@ def test_settings_that_cannot_be_are_refused(settings, told):
 def test_the_defaults_are_the_papers():
     recipe = dataclasses.asdict(ds.RuberRecipe())
     paper = {
-        "representation": "max", "objective": "cross-entropy", "units": 128, "layers": 2, "negatives_per_pair": 1,
-        "perceptron": (256, 512, 128), "learning_rate": 1e-4, "slow_after": 5, "patience": 20,
-        "margin": 0.5, "turns": 1, "pairs": 22000, "part": "2/2", "negatives": ("random",),
+        "representation": "max", "objective": "cross-entropy", "units": 128, "layers": 2,
+        "negatives_per_pair": 1, "perceptron": (256, 512, 128), "learning_rate": 1e-4, "slow_after": 5,
+        "patience": 20, "margin": 0.5, "turns": 1, "pairs": 22000, "part": "2/2", "negatives": ("random",),
     }  # fmt: skip
     assert {name: recipe[name] for name in paper} == paper

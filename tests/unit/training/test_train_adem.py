@@ -106,7 +106,7 @@ def test_it_stops_when_what_is_kept_apart_is_foretold_no_better(lesson):
 
 def test_equal_texts_teach_nothing(lesson):
     same = RatedVectors(Sides(*(np.ones((120, 5)) for _ in range(3))), lesson.ratings)
-    with pytest.raises(TrainingError, match="To the encoder all replies are alike"):
+    with pytest.raises(TrainingError, match="All replies have the same vector"):
         initial_form(same, 5)
 
 
@@ -125,8 +125,8 @@ def test_too_few_contexts_are_told():
     with pytest.raises(TrainingError) as found:
         assign_parts(["a", "b", "a"], 5, seed=0)
     assert str(found.value) == (
-        "There are 2 different contexts, which cannot be cut into 5 parts; rate replies to more contexts, or "
-        "cut into fewer (--folds)."
+        "There are 2 different contexts, which cannot be split into 5 parts; rate replies to more contexts, "
+        "or split into fewer (--folds)."
     )
 
 
@@ -171,15 +171,15 @@ def test_scores_are_put_where_people_are_on_contexts_not_met(lesson):
 def test_what_goes_against_people_is_refused(lesson):
     contexts = [f"c{place % 30:02}" for place in range(120)]
     told = cross_validate(lesson, contexts, ds.AdemRecipe(dims=5), 0)
-    with pytest.raises(TrainingError, match="Nothing was learned: where contexts were kept apart"):
+    with pytest.raises(
+        TrainingError, match="On held-out contexts, predictions do not correlate with ratings"
+    ):
         calibrate(initial_form(lesson, 5), [told], 6 - lesson.ratings)
 
 
 def test_too_little_beside_what_is_kept_apart_is_told(lesson):
     chosen = np.arange(120) < 5
-    with pytest.raises(
-        TrainingError, match="Of 5 rated replies too few are left, or all have the same rating"
-    ):
+    with pytest.raises(TrainingError, match="5 rated replies are left: too few, or all with the same rating"):
         check_variance(lesson.take(chosen))
 
 
@@ -205,9 +205,9 @@ def test_a_checkpoint_is_left_with_card_history_and_figures(rated, tmp_path, cap
     history = [json.loads(line) for line in (found.folder / "history.jsonl").read_text().splitlines()]
     assert {(one["seed"], one["part"]) for one in history} == {(s, p) for s in (0, 1) for p in range(5)}
     told = capsys.readouterr().err
-    assert "72 rated replies of 3 systems to 24 contexts; ratings of overall from 1 to 5, taken to" in told
+    assert "72 rated replies of 3 systems to 24 contexts; ratings of overall from 1 to 5, mapped to" in told
     assert "Left out: none." in told
-    assert "Spearman on contexts not met: " in told
+    assert "Spearman on held-out contexts: " in told
 
 
 def test_the_same_training_leaves_the_same_weights(rated, tmp_path):
@@ -241,8 +241,8 @@ def test_too_few_rated_replies_are_told_with_what_others_lack(rows, tmp_path):
     with pytest.raises(TrainingError) as found:
         ds.train_adem(rows(few), tmp_path / "x", RECIPE)
     assert str(found.value) == (
-        "There are 12 rated replies with context and reference to learn from, and at least 20 are needed "
-        "(3 lack reference)."
+        "There are 12 rated replies with context and reference for training, and at least 20 are needed "
+        "(3 without reference)."
     )
     with pytest.raises(TrainingError, match=r"at least 20 are needed\.$"):
         ds.train_adem(rows(rated_replies.rows(2)), tmp_path / "x", RECIPE)
@@ -253,9 +253,7 @@ def test_ratings_that_are_all_the_same_are_told(rows, tmp_path):
     same = rows(rated_replies.rows(ratings={"overall": 3}))
     with pytest.raises(TrainingError) as found:
         ds.train_adem(same, tmp_path / "x", RECIPE)
-    assert str(found.value) == (
-        "All 72 replies are rated alike; there is nothing to learn from ratings that are all the same."
-    )
+    assert str(found.value) == ("All 72 replies have the same rating; no model can be fitted to that.")
     assert not (tmp_path / "x").exists()
 
 
@@ -264,8 +262,8 @@ def test_where_there_is_one_system_none_can_be_left_out(rows, tmp_path, capsys):
     assert np.isnan(found.spec["figures"]["systems"]["mean"]["unseen"]["spearman"])
     card = (tmp_path / "x" / "card.md").read_text(encoding="utf-8")
     assert "| undefined |" in card
-    assert "Take care" not in card
-    assert "undefined for others" in capsys.readouterr().err
+    assert "Warning" not in card
+    assert "undefined for held-out ones" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -274,17 +272,15 @@ def test_where_there_is_one_system_none_can_be_left_out(rows, tmp_path, capsys):
 def test_it_warns_where_it_knows_systems_rather_than_replies(seen, unseen, warns):
     told = adem._warning({"seen": {"spearman": seen}, "unseen": {"spearman": unseen}})
     assert (
-        told.startswith(
-            f"Within the replies of a system that it has not met, Spearman's correlation is {unseen}"
-        )
+        told.startswith(f"Within the replies of a held-out system, Spearman's correlation is {unseen}")
         == warns
     )
 
 
 def test_a_warning_stands_in_the_card_and_is_told(rated, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(adem, "FADES", 2.0)
+    monkeypatch.setattr(adem, "WEAK", 2.0)
     found = ds.train_adem(rated, tmp_path / "x", RECIPE)
-    assert f"**Take care.** {found.spec['figures']['warning']}" in (tmp_path / "x" / "card.md").read_text()
+    assert f"**Warning.** {found.spec['figures']['warning']}" in (tmp_path / "x" / "card.md").read_text()
     assert found.spec["figures"]["warning"] in capsys.readouterr().err
 
 
@@ -293,7 +289,7 @@ def test_correlations_of_two_replies_or_of_equal_ones_are_undefined():
     assert correlations(one, one) == pytest.approx((1, 1))
     assert np.isnan(correlations(one, np.ones(3)).pearson)
     assert np.isnan(correlations(few, few).spearman)
-    assert np.isnan(adem._spread([float("nan")])["mean"])
+    assert np.isnan(adem._summarise([float("nan")])["mean"])
 
 
 def test_without_safetensors_it_says_what_to_install(rated, tmp_path, monkeypatch):

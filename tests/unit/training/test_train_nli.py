@@ -193,7 +193,7 @@ def test_more_tokens_than_the_model_reads_are_told(pairs, encoders, tmp_path):
 
 
 def test_pairs_that_are_too_few_are_told_before_anything_is_loaded(pairs, tmp_path):
-    with pytest.raises(TrainingError, match=r"Keep some of a file apart: FILE:validation=0\.1\."):
+    with pytest.raises(TrainingError, match=r"Hold out some of a file: FILE:validation=0\.1\."):
         ds.train_nli(pairs, tmp_path / "x", ds.NliRecipe(model="no such model"))
 
 
@@ -218,8 +218,7 @@ def test_an_adapter_that_learned_something_else_is_refused(pairs, tmp_path, name
     with pytest.raises(TrainingError) as caught:
         trained(pairs, tmp_path / "x", name)
     assert str(caught.value) == (
-        f"{name} is an adapter that learned something else; train on top of what it was trained on top of: "
-        f"{below}."
+        f"{name} is an adapter for another task; start from the model that it belongs to: {below}."
     )
 
 
