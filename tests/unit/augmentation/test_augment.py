@@ -313,7 +313,9 @@ def test_asking_again_needs_replies_that_answer_something(tmp_path):
         ds.augment(read_contexts(path), ask="again")
     with pytest.raises(DataError, match=r"no column `response`"):
         ds.augment(path, ask="again")
-    with pytest.raises(DataError, match=r"replies need a context, the last turn of which they answer; none"):
+    with pytest.raises(
+        DataError, match=r"replies with a context, the last turn of which they answer; no reply"
+    ):
         ds.augment([ds.Example("a", "x", "Yes.")], ask="again")
 
 

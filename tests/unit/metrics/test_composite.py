@@ -229,9 +229,7 @@ def test_what_cannot_be_learned_from_is_refused_and_nothing_is_left(corpus, tmp_
     bare.write_text('{"id":"1","context":["a"],"response":"b"}\n', encoding="utf-8")
     with pytest.raises(TrainingError, match=r"bare\.jsonl has no ratings, so that no weights can be fitted"):
         train_composite([bare], folder, recipe)
-    with pytest.raises(
-        TrainingError, match="There are no ratings to fit weights to: no file has ten rep"
-    ):
+    with pytest.raises(TrainingError, match="There are no ratings to fit weights to: no file has ten rep"):
         train_composite([corpus("few", count=9)], folder, recipe)
     with pytest.raises(TrainingError, match="There are no ratings to fit weights to"):
         train_composite([corpus("mood", aspect="mood")], folder, recipe)
