@@ -144,7 +144,7 @@ def test_other_languages_are_counted_and_nothing_is_printed(cli, tmp_path):
 def test_a_generator_goes_on_from_the_history(data, cli):
     code, out, err = cli("augment", data, "--method", "generator", "--lm", "fake", "--encoder", "fake")
     assert code == 0, err
-    assert "1 query: nothing before it that a generator could go on from." in err
+    assert "1 query: no turn before it that a generator could continue." in err
     code, out, err = cli("augment", data, "--method", "generator", "--lm", "fake", "--sample", "-k", "1")
     assert code == 0
     assert rows(out or "") == [] or rows(out)[1]["variant"].startswith("sample")
@@ -161,7 +161,10 @@ def test_a_server_without_beams_says_what_to_do(data, cli):
     [
         (("--method", "magic"), "There is no method 'magic'; choose one of: wordnet, generator."),
         (("--ask", "twice"), "ask is 'twice'; it must be one of: instead, again."),
-        (("--lm", "fake"), "A language model and sampling are for the generator: method='generator'."),
+        (
+            ("--lm", "fake"),
+            "A language model and sampling are settings of the generator: method='generator'.",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_told_in_a_line(data, cli, options, message):

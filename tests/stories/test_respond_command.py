@@ -219,5 +219,5 @@ def test_the_page_names_every_setting(kind):
 
     text = (ROOT / "docs" / "respond.md").read_text(encoding="utf-8")
     homes = {home.partition(":")[0]: name for name, home in naming._KINDS.items()}
-    for setting in naming._known(naming._class(homes[kind])):
+    for setting in naming._setting_names(naming._class(homes[kind])):
         assert f"`{setting}" in text, setting
