@@ -95,8 +95,8 @@ from .training.recipes import NliRecipe as NliRecipe
 from .training.recipes import RuberRecipe as RuberRecipe
 from .training.train_adem import train_adem as train_adem
 from .training.train_composite import train_composite as train_composite
+from .training.train_lm import train_lm as train_lm
+from .training.train_nli import train_nli as train_nli
 from .training.train_ruber import train_ruber as train_ruber
-from .training.train_transformer import train_lm as train_lm
-from .training.train_transformer import train_nli as train_nli
 
 __version__: str

@@ -20,7 +20,7 @@ from dialoscope.analysis.trust.known import SHIPPED
 from dialoscope.analysis.trust.trust import Judged, ScoredColumn, estimate_trust
 from dialoscope.core.arrays import Floats
 from dialoscope.core.files import write_atomically
-from dialoscope.training.composite_fit import CompositeRecipe, fitted, others_than
+from dialoscope.training.composite_fit import CompositeRecipe, fit_weights, others_than
 from dialoscope.training.train_composite import score_corpora
 
 PANG = "Pang et al., 2020, https://aclanthology.org/2020.acl-main.333"
@@ -102,7 +102,7 @@ def composites(root: Path) -> dict[tuple[str, str], Floats]:
     for name, one in zip(names, scored, strict=True):
         for metric in filter(lambda text: text.startswith("composite"), METRICS):
             aspect = getattr(dialoscope.metric(metric), "aspect", "")
-            combination = fitted(recipe, others_than(one, scored), (aspect,))
+            combination = fit_weights(recipe, others_than(one, scored), (aspect,))
             found[name, metric] = combination.scores(one.values, aspect)
     return found
 

@@ -122,7 +122,9 @@ def gate(contexts: int, source: str, rng: np.random.Generator) -> dict[str, floa
         values = -values
     difference = compare_sums(np.stack([0 * ones, ones], axis=1), np.stack([values, ones], axis=1), rng)
     draws = Draws(HALVES, int(rng.integers(1 << 30)))
-    verdict = evaluate_gate(Gate("m", True, 0.0, False), ("a", "b"), difference, 0.95, draws, strict=False).verdict
+    verdict = evaluate_gate(
+        Gate("m", True, 0.0, False), ("a", "b"), difference, 0.95, draws, strict=False
+    ).verdict
     return {"fails": float(verdict == "failed"), "passes": float(verdict == "passed")}
 
 

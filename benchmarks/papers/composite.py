@@ -24,7 +24,13 @@ from tables import interval, log, markdown, number, ok_or_short, print_sections,
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.combination import Combination
-from dialoscope.training.composite_fit import CompositeRecipe, Rated, fitted, others_than, tells
+from dialoscope.training.composite_fit import (
+    CompositeRecipe,
+    RatedCorpus,
+    fit_weights,
+    has_ratings,
+    others_than,
+)
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.train_composite import score_corpora
 

@@ -204,7 +204,9 @@ def outlier_table(study: Study) -> str:
                 for numbers in (aspect.numbers, rest)
             ),
         ]
-        raters = ", ".join(f"{outlier.rater} ({format_coefficient(outlier.number)})" for outlier in aspect.outliers)
+        raters = ", ".join(
+            f"{outlier.rater} ({format_coefficient(outlier.number)})" for outlier in aspect.outliers
+        )
         values = (format_coefficient(cell.value) for cell in cells)
         body.append([label_of(name), raters, *values, format_coefficient(aspect.without.means.value)])
     return marked_down([head, *body])

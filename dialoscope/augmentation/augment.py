@@ -1,16 +1,17 @@
-"""Augmenting: the same queries in other words, so that a system can be asked them all."""
+"""Paraphrase queries, so that a system can be asked several variants of each."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from dialoscope.augmentation.augmented import Augmented, Tally, rows_of
+from dialoscope.augmentation.augmented import AugmentationCounts, Augmented, make_rows
 from dialoscope.augmentation.draft import Drafts, Method
 from dialoscope.augmentation.generator import Generator
-from dialoscope.augmentation.queries import Queryable, queries_of
-from dialoscope.augmentation.selection import Selected, selected
+from dialoscope.augmentation.queries import Queryable, read_queries
+from dialoscope.augmentation.selection import Selection, select
 from dialoscope.augmentation.substitution import Substitution
 from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.records import is_blank
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
 from dialoscope.models.asset_kinds import asset_names_of
@@ -29,7 +30,7 @@ def augment(
     k: int = 4,
     *,
     ask: str = "instead",
-    nearest: float | None = None,
+    min_similarity: float | None = None,
     encoder: Encoder | str = "minilm",
     lm: LanguageModel | str | None = None,
     sample: bool = False,
@@ -38,54 +39,60 @@ def augment(
     full: bool = False,
     licence: str | None = None,
 ) -> Augmented:
-    """Say each query in k other ways; a query is the last turn of a context.
+    """Make k paraphrases of each query; a query is the last turn of a context.
 
     Args:
         data: A file, what `read` returned, examples, or contexts as lists of turns.
-        method: `wordnet` replaces words by synonyms; `generator` lets a language model continue what was said
-            before the query. Or an object that does either with other settings.
-        k: Variants of each query, besides itself.
-        ask: `instead`: a variant stands in the place of the query, as diversity needs it. `again`: it follows
-            the system's reply to the query, as self-consistency needs it.
-        nearest: The least cosine of a variant and the query, by the encoder; each method has its own.
+        method: `wordnet` replaces words by synonyms; `generator` continues the turns before the query with a
+            language model. Or an object that does either with other settings.
+        k: Number of variants of each query, besides itself.
+        ask: `instead`: a variant replaces the query, as diversity needs it. `again`: it follows the system's
+            reply to the query, as self-consistency needs it.
+        min_similarity: Minimum cosine similarity of a variant and the query, by the encoder; 0.7 for
+            `wordnet` and no minimum for `generator` by default.
         encoder: A model, or its name.
         lm: The generator's model, or its name.
-        sample: Whether a generator draws at random in place of its best beams; servers know no beams.
-        seed: For what is left to chance.
-        system: The system that is to be asked again, where data hold replies of several.
+        sample: Whether a generator samples at random instead of by beam search; servers have no beam search.
+        seed: Seed of random choices.
+        system: The system that is asked again, where the data have replies of several.
         full: Whether queries with fewer than k variants are left out, so that all groups are of one size.
-        licence: `permissive` refuses models and data under other licences, `any` allows all without a word;
-            `DIALOSCOPE_LICENCE` if nothing is given.
+        licence: `permissive` refuses models and data under other licences, `any` allows all without a notice;
+            `DIALOSCOPE_LICENCE` by default.
     """
-    made_by = _method(method, lm, sample)
-    near = made_by.usual_nearest if nearest is None else nearest
-    _check(k, ask, near, system)
-    by = resolve_model(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
-    parts = [getattr(made_by, one.name) for one in fields(made_by)]
-    licences.allow(made_by.name, asset_names_of([by, *parts]), licence)
-    read = queries_of(data, ask, system)
-    asked = [query for query in read.queries if query.text.strip()]
-    drafts = made_by.drafts(asked, by, k, seed)
-    chosen = selected([query.text for query in asked], drafts, k, by, near)
+    paraphraser = _make_method(method, lm, sample)
+    minimum = paraphraser.default_min_similarity if min_similarity is None else min_similarity
+    _check(k, ask, minimum, system)
+    model = resolve_model(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
+    parts = [getattr(paraphraser, field.name) for field in fields(paraphraser)]
+    licences.allow(paraphraser.name, asset_names_of([model, *parts]), licence)
+    read = read_queries(data, ask, system)
+    queries = [query for query in read.queries if not is_blank(query.text)]
+    drafts = paraphraser.drafts(queries, model, k, seed)
+    selection = select([query.text for query in queries], drafts, k, model, minimum)
     fewest = k if full else 1
-    tally = _tally(len(read.queries), drafts, chosen, k, fewest)
-    made = zip(asked, chosen.variants, strict=True)
+    counts = _count(len(read.queries), drafts, selection, k, fewest)
+    pairs = zip(queries, selection.variants, strict=True)
+    made_by = f"{signature(paraphraser)}|nearest:{minimum}|encoder:[{signature(model)}]"
     return Augmented(
-        rows=tuple(row for query, some in made if len(some) >= fewest for row in rows_of(query, some)),
-        tally=replace(tally, skipped=read.skipped, systems=read.systems),
-        signature=f"{signature(made_by)}|nearest:{near}|encoder:[{signature(by)}]|ask:{ask}|seed:{seed}",
+        rows=tuple(
+            row for query, variants in pairs if len(variants) >= fewest for row in make_rows(query, variants)
+        ),
+        counts=replace(counts, skipped=read.skipped, systems=read.systems),
+        signature=f"{made_by}|ask:{ask}|seed:{seed}",
     )
 
 
-def _method(method: str | Method, lm: LanguageModel | str | None, sample: bool) -> Method:
+def _make_method(method: str | Method, lm: LanguageModel | str | None, sample: bool) -> Method:
     if method == "generator":
         model = lm or "smollm2"
-        usual = TransformerLanguageModel()
+        default = TransformerLanguageModel()
         return Generator(
-            resolve_model(LanguageModel, model, usual) if isinstance(model, str) else model, sample
+            resolve_model(LanguageModel, model, default) if isinstance(model, str) else model, sample
         )
     if lm is not None or sample:
-        raise DialoscopeError("A language model and sampling are for the generator: method='generator'.")
+        raise DialoscopeError(
+            "A language model and sampling are settings of the generator: method='generator'."
+        )
     if method == "wordnet":
         return Substitution()
     if isinstance(method, str):
@@ -93,29 +100,33 @@ def _method(method: str | Method, lm: LanguageModel | str | None, sample: bool) 
     return method
 
 
-def _check(k: int, ask: str, nearest: float, system: str | None) -> None:
+def _check(k: int, ask: str, min_similarity: float, system: str | None) -> None:
     if k < 1:
         raise DialoscopeError(f"k is {k}; ask for 1 variant or more.")
     if ask not in ASKS:
         raise DialoscopeError(f"ask is '{printable(ask)}'; it must be one of: {', '.join(ASKS)}.")
-    if not -1 <= nearest <= 1:
-        raise DialoscopeError(f"nearest is {nearest}; a cosine is between -1 and 1.")
+    if not -1 <= min_similarity <= 1:
+        raise DialoscopeError(f"min_similarity is {min_similarity}; a cosine is between -1 and 1.")
     if system is not None and ask != "again":
-        raise DialoscopeError("A system is named to ask it again: ask='again'. Else all are asked the same.")
+        raise DialoscopeError(
+            "A system can be named only to ask it again (ask='again'); variants are the same for all systems."
+        )
 
 
-def _tally(queries: int, drafts: Sequence[Drafts], chosen: Selected, wanted: int, fewest: int) -> Tally:
-    counts = [len(variants) for variants in chosen.variants]
-    lacking = Counter(what for some in drafts for what in some.lacking)
-    empty = queries - len(counts)
-    return Tally(
+def _count(
+    queries: int, drafts: Sequence[Drafts], selection: Selection, wanted: int, fewest: int
+) -> AugmentationCounts:
+    variants = [len(own) for own in selection.variants]
+    missing = Counter(what for own in drafts for what in own.missing)
+    blank = queries - len(variants)
+    return AugmentationCounts(
         queries=queries,
         wanted=wanted,
-        variants=sum(count for count in counts if count >= fewest),
-        short=sum(0 < count < wanted for count in counts),
-        without=counts.count(0) + empty,
-        empty=empty,
-        far=chosen.far,
-        lacking=dict(sorted(lacking.items())),
+        variants=sum(count for count in variants if count >= fewest),
+        partial=sum(0 < count < wanted for count in variants),
+        without=variants.count(0) + blank,
+        blank=blank,
+        rejected=selection.rejected,
+        missing=dict(sorted(missing.items())),
         fewest=fewest,
     )

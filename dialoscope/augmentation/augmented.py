@@ -1,4 +1,4 @@
-"""What augmenting made: rows to ask a system with, and what could not be made."""
+"""The result of `augment`: rows to ask a system with, and counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,50 +15,50 @@ from dialoscope.data.problems import quantity
 
 ORIGINAL = "original"
 
-_LACKING: Mapping[str, str] = {
-    "verbs": "no verb that a synonym could stand for",
-    "nouns": "no noun that a synonym could stand for",
-    "modifiers": "no adjective or adverb that a synonym could stand for",
-    "history": "nothing before it that a generator could go on from",
+_MISSING: Mapping[str, str] = {
+    "verbs": "no verb with a suitable synonym",
+    "nouns": "no noun with a suitable synonym",
+    "modifiers": "no adjective or adverb with a suitable synonym",
+    "history": "no turn before it that a generator could continue",
 }
 
 
 @dataclass(frozen=True)
-class Tally:
-    """How many variants there are, and why no more."""
+class AugmentationCounts:
+    """The number of variants, and the reasons why there are no more."""
 
     queries: int
     wanted: int
-    """Variants of each query."""
+    """Number of variants asked for of each query."""
     variants: int
-    """Of all queries that were not left out."""
-    short: int
-    """Queries with some variants, but fewer than wanted."""
+    """Number of variants of all queries that were not left out."""
+    partial: int
+    """Number of queries with some variants, but fewer than wanted."""
     without: int
-    """Queries that were left out because they have none."""
-    empty: int
-    """Those of them that say nothing."""
-    far: int
-    """Drafts turned down because they were too far from the query; most have made room for others."""
-    lacking: Mapping[str, int]
-    """How many queries lack what: verbs, nouns or modifiers that can be replaced, or a history."""
+    """Number of queries without variants, which were left out."""
+    blank: int
+    """Number of these that are blank."""
+    rejected: int
+    """Number of drafts rejected as too different from the query; most were replaced by others."""
+    missing: Mapping[str, int]
+    """Number of queries without verbs, nouns or modifiers that can be replaced, or without a history."""
     skipped: int = 0
-    """Malformed rows that were passed over."""
+    """Number of malformed rows that were skipped."""
     systems: int = 0
-    """How many systems are asked again; none where a variant stands in the place of the query."""
+    """Number of systems that are asked again; 0 where a variant replaces the query."""
     fewest: int = 1
-    """Queries with fewer variants than this were left out."""
+    """Minimum number of variants; queries with fewer were left out."""
 
 
 @dataclass(frozen=True)
 class Augmented:
-    """Queries and their variants, as rows."""
+    """Queries and their variants as rows."""
 
     rows: tuple[Mapping[str, Any], ...]
-    """For each query its own row and one for each variant; they have the query's id as their group."""
-    tally: Tally
+    """One for each query and one for each of its variants, with the query's id as their group."""
+    counts: AugmentationCounts
     signature: str
-    """How the variants were made."""
+    """The settings that the variants depend on."""
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         return iter(self.rows)
@@ -67,13 +67,13 @@ class Augmented:
         return len(self.rows)
 
     def jsonl(self) -> str:
-        """The rows as text, one a line."""
+        """The rows as JSON, one on each line."""
         return "".join(as_line(row).decode() for row in self.rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the rows into a file, which is there whole or not at all."""
+        """Write the rows into a file, completely or not at all."""
         path = Path(path)
-        refuse_taken(path, overwrite=overwrite)
+        check_output(path, overwrite=overwrite)
         if path.exists() and not path.is_file():  # a pipe or a device, which a file must not replace
             path.write_text(self.jsonl(), encoding="utf-8")
             return
@@ -85,33 +85,37 @@ class Augmented:
             )
 
     def summary(self) -> list[str]:
-        """What was made and what could not be, a line each."""
-        tally = self.tally
-        too_few = " (left out)" if tally.fewest > 1 else ""
-        told = [
-            f"{_queries(tally.queries)}, {quantity(tally.variants, 'variant')}: all {tally.wanted} for "
-            f"{tally.queries - tally.short - tally.without}, fewer for {tally.short}{too_few}, none for "
-            f"{tally.without} (left out)."
+        """The counts in words, a line each."""
+        counts = self.counts
+        too_few = " (left out)" if counts.fewest > 1 else ""
+        lines = [
+            f"{_queries(counts.queries)}, {quantity(counts.variants, 'variant')}: all {counts.wanted} for "
+            f"{counts.queries - counts.partial - counts.without}, fewer for {counts.partial}{too_few}, none "
+            f"for {counts.without} (left out)."
         ]
-        if tally.systems > 1:
-            told.append(
-                f"Replies of {tally.systems} systems; name one with --system, and ask it its own rows only."
+        if counts.systems > 1:
+            lines.append(
+                f"Replies of {counts.systems} systems; name one with --system, and ask it its own rows only."
             )
-        told += [f"{_queries(number)}: {_LACKING[what]}." for what, number in tally.lacking.items() if number]
-        if tally.empty:
-            told.append(f"{_queries(tally.empty)}: nothing but white space.")
-        if tally.far:
-            told.append(f"{quantity(tally.far, 'draft')}: too far from the query; others were tried instead.")
-        if tally.skipped:
-            told.append(f"{quantity(tally.skipped, 'malformed row')}: passed over.")
-        return told
+        lines += [
+            f"{_queries(number)}: {_MISSING[what]}." for what, number in counts.missing.items() if number
+        ]
+        if counts.blank:
+            lines.append(f"{_queries(counts.blank)}: blank.")
+        if counts.rejected:
+            lines.append(
+                f"{quantity(counts.rejected, 'draft')}: too different from the query; others were tried."
+            )
+        if counts.skipped:
+            lines.append(f"{quantity(counts.skipped, 'malformed row')}: skipped.")
+        return lines
 
 
-def refuse_taken(path: Path, *, overwrite: bool) -> None:
-    """Say that there is such a file, or that it cannot be written, before any work is done."""
+def check_output(path: Path, *, overwrite: bool) -> None:
+    """Refuse a file that exists or cannot be written, before any work is done."""
     shown = printable(str(path))
     if path.is_dir() or (path.is_file() and not overwrite):
-        raise DataError(f"{shown} is there already; choose another name, or replace a file with --overwrite.")
+        raise DataError(f"{shown} exists already; choose another name, or replace a file with --overwrite.")
     if not path.parent.is_dir():
         raise DataError(f"{shown}: there is no folder {printable(str(path.parent))} to write it to.")
     try:
@@ -121,18 +125,18 @@ def refuse_taken(path: Path, *, overwrite: bool) -> None:
         raise DataError(f"{shown} cannot be written: {failed.strerror}.") from failed
 
 
-def rows_of(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any]]:
-    """The query's own row and those of its variants."""
+def make_rows(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any]]:
+    """The row of the query itself and those of its variants."""
     yield _row(query, 0, Variant(query.text, ORIGINAL, 1.0))
-    yield from (_row(query, place, variant) for place, variant in enumerate(variants, 1))
+    yield from (_row(query, number, variant) for number, variant in enumerate(variants, 1))
 
 
-def _row(query: Query, place: int, variant: Variant) -> dict[str, Any]:
-    """What the query's row holds besides comes last, and gives way to what is told here."""
+def _row(query: Query, number: int, variant: Variant) -> dict[str, Any]:
+    """A row; other columns of the query come last, and never replace those of the variant."""
     own = {
-        "id": f"{query.id}#{place}",
+        "id": f"{query.id}#{number}",
         "group": query.id,
-        "variant": variant.how,
+        "variant": variant.label,
         "context": query.context(variant.text),
         "changes": [list(change) for change in variant.changes],
         "similarity": round(variant.similarity, 4),

@@ -1,4 +1,4 @@
-"""Drafts of variants: what a method proposes, in the order in which it would have them."""
+"""Drafts of variants, which a method proposes in order of preference."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Optional, Protocol
@@ -7,15 +7,15 @@ from dialoscope.augmentation.queries import Query
 from dialoscope.models.protocols import Encoder
 
 
-class Change(NamedTuple):
-    """A word of the query, and what became of it."""
+class WordChange(NamedTuple):
+    """A word of the query, and its replacement."""
 
     old: str
     new: str
 
 
 class Draft(Protocol):
-    """A text that could stand for a query."""
+    """A text that could be a variant of a query."""
 
     @property
     def text(self) -> str:
@@ -23,33 +23,33 @@ class Draft(Protocol):
 
     @property
     def variant(self) -> str:
-        """How it was made, in a word or two."""
+        """A label of how it was made, such as `verbs`."""
 
     @property
-    def changes(self) -> tuple[Change, ...]:
-        """The words that became others, where it was made by replacing words."""
+    def changes(self) -> tuple[WordChange, ...]:
+        """The words that were replaced, if any."""
 
-    def nearer(self) -> Optional["Draft"]:
-        """The same with less of a change, where that can be."""
+    def reduce(self) -> Optional["Draft"]:
+        """A draft with fewer changes, if there is one."""
 
 
 class Drafts(NamedTuple):
-    """What can be made of one query."""
+    """The drafts of one query."""
 
-    those: Iterator[Draft]
-    """The best first; made as they are asked for."""
-    lacking: tuple[str, ...] = ()
-    """What it lacks: kinds of words for which nothing can stand, or a history."""
+    candidates: Iterator[Draft]
+    """The best first; made lazily."""
+    missing: tuple[str, ...] = ()
+    """What it lacks: kinds of words that can be replaced, or a history."""
 
 
 class Method(Protocol):
-    """A way to make variants, as a frozen dataclass that signs itself."""
+    """A way to make variants, as a frozen dataclass with a signature."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     name: ClassVar[str]
     version: ClassVar[int]
-    usual_nearest: ClassVar[float]
-    """How near to the query its variants must be, where nobody says."""
+    default_min_similarity: ClassVar[float]
+    """The default of the minimum similarity of a variant and the query."""
 
     def drafts(self, queries: Sequence[Query], encoder: Encoder, count: int, seed: int) -> list[Drafts]:
-        """For each query, drafts for the `count` variants that are wanted, and more of them if it can."""
+        """For each query, drafts for `count` variants, and some more if possible."""

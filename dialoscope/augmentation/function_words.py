@@ -1,4 +1,4 @@
-"""English words that a paraphrase leaves alone, or changes only where nothing else can be changed."""
+"""English words that a paraphrase does not replace, or only as a last resort."""
 
 
 def _words(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What is to be asked in other words: the last turn of each context."""
+"""The queries to paraphrase: the last turn of each context."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from dialoscope.data.problems import ReadLog
 from dialoscope.data.replies import Replies, RowSource, read
 
 Queryable = Contexts | RowSource | str | Path | Iterable[Example | str | Sequence[str]]
-"""Whatever holds queries: a file, what was read from one, examples, or turns."""
+"""Data with queries: a file, what was read from one, examples, or turns."""
 
 
 _SYSTEMS_SHOWN = 10
@@ -22,46 +22,48 @@ _SYSTEMS_SHOWN = 10
 
 @dataclass(frozen=True)
 class Query:
-    """A query, what was said before it, and what its row holds besides."""
+    """A query, the turns before it, and the other columns of its row."""
 
     id: str
     history: tuple[str, ...]
     text: str
     answer: str | None = None
-    """What the system said, where it is to be asked again."""
+    """The reply of the system, if it is asked again."""
     others: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
 
     def context(self, text: str) -> list[str]:
-        """The context in which a system is asked this in place of the query, or again after its answer."""
-        asked = () if self.answer is None else (self.text, self.answer)
-        return [*self.history, *asked, text]
+        """The context with a variant in place of the query, or after the answer to it."""
+        exchange = () if self.answer is None else (self.text, self.answer)
+        return [*self.history, *exchange, text]
 
 
-class Read(NamedTuple):
-    """Queries, and how many malformed rows there are besides."""
+class ReadQueries(NamedTuple):
+    """Queries, and the number of malformed rows that were skipped."""
 
     queries: list[Query]
     skipped: int
     systems: int = 0
-    """How many are asked again; none where a variant stands in the place of the query."""
+    """Number of systems that are asked again; 0 where a variant replaces the query."""
 
 
-def queries_of(data: Queryable, ask: str, system: str | None = None) -> Read:
-    """The query of each context; where a system is to be asked again, that of each reply, with the reply."""
+def read_queries(data: Queryable, ask: str, system: str | None = None) -> ReadQueries:
+    """Read the query of each context; if a system is asked again, that of each reply, with the reply."""
     if ask == "again":
-        return _answered(data, system)
-    found = Contexts.of(data)
-    queries = [Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in found.rows]
-    return Read(queries, found.skipped)
+        return _read_answered(data, system)
+    contexts = Contexts.of(data)
+    queries = [Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in contexts.rows]
+    return ReadQueries(queries, contexts.skipped)
 
 
-def _answered(data: Queryable, system: str | None) -> Read:
+def _read_answered(data: Queryable, system: str | None) -> ReadQueries:
     if isinstance(data, Contexts):
-        raise DataError("To ask again, replies are needed, not contexts alone: give what ds.read returns.")
+        raise DataError("Asking again needs replies, not only contexts: pass what ds.read returns.")
     log = ReadLog()
     examples = [row.example for row in _replies(data).rows(log) if row.example.context]
     if not examples:
-        raise DataError("To ask again, replies need a context, the last turn of which they answer; none has.")
+        raise DataError(
+            "Asking again needs replies with a context, the last turn of which they answer; no reply has one."
+        )
     systems = list(dict.fromkeys(example.system for example in examples))
     if system is not None:
         examples = [example for example in examples if example.system == system]
@@ -70,8 +72,8 @@ def _answered(data: Queryable, system: str | None) -> Read:
                 f"There is no reply of a system '{printable(system)}'; there are: {_listed(systems)}."
             )
         systems = [system]
-    queries = [_asked(example, len(systems) > 1) for example in examples]
-    return Read(queries, log.problem_count, len(systems))
+    queries = [_make_query(example, len(systems) > 1) for example in examples]
+    return ReadQueries(queries, log.problem_count, len(systems))
 
 
 def _listed(systems: Sequence[str]) -> str:
@@ -85,8 +87,8 @@ def _replies(data: Queryable) -> RowSource:
     return data if isinstance(data, RowSource) else Replies.of(data)  # type: ignore[arg-type]  # it checks
 
 
-def _asked(example: Example, several: bool) -> Query:
-    """The query that a reply answers; ids of replies are unique for one system only."""
+def _make_query(example: Example, several: bool) -> Query:
+    """The query of a reply; among several systems, ids are unique only with the system's name."""
     name = f"{example.system}/{example.id}" if several else example.id
     others: dict[str, object] = {"system": example.system}
     if example.speakers:

@@ -1,106 +1,108 @@
-"""Which drafts become variants: those that differ from the query and from each other, and are near enough."""
+"""Selection of the drafts that are similar enough to the query, and differ from it and from each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dialoscope.augmentation.draft import Change, Draft, Drafts
-from dialoscope.augmentation.similarity import nearness
+from dialoscope.augmentation.draft import Draft, Drafts, WordChange
+from dialoscope.augmentation.similarity import cosine_similarities
 from dialoscope.models.protocols import Encoder, Pair
 
 
 class Variant(NamedTuple):
-    """A text that stands for a query."""
+    """A variant of a query."""
 
     text: str
-    how: str
+    label: str
+    """How it was made."""
     similarity: float
-    """The cosine of its vector and the query's."""
-    changes: tuple[Change, ...] = ()
+    """The cosine similarity with the query."""
+    changes: tuple[WordChange, ...] = ()
 
 
-class Selected(NamedTuple):
+class Selection(NamedTuple):
     """The variants of all queries."""
 
     variants: list[list[Variant]]
-    """Those of each query, in the order of the drafts."""
-    far: int
-    """Drafts that were turned down because they were too far from the query."""
+    """The variants of each query, in the order of the drafts."""
+    rejected: int
+    """The number of drafts that were too different from the query."""
 
 
-class _Tried(NamedTuple):
-    """A draft, and its place in the order."""
+class _Candidate(NamedTuple):
+    """A draft, and its rank."""
 
-    place: int
+    rank: int
     draft: Draft
 
 
-def selected(
-    texts: Sequence[str], drafts: Sequence[Drafts], count: int, encoder: Encoder, nearest: float
-) -> Selected:
-    """`count` variants of each text where there are so many; the drafts of all texts are judged together."""
-    searches = [_Search(text, some, count, {_plain(text)}) for text, some in zip(texts, drafts, strict=True)]
-    while wave := [(search, tried) for search in searches for tried in search.next()]:
-        pairs = [Pair(search.text, tried.draft.text) for search, tried in wave]
-        for (search, tried), similarity in zip(wave, nearness(encoder, pairs), strict=True):
-            search.judge(tried, float(similarity), nearest)
-    return Selected([search.variants() for search in searches], sum(search.far for search in searches))
+def select(
+    texts: Sequence[str], drafts: Sequence[Drafts], count: int, encoder: Encoder, min_similarity: float
+) -> Selection:
+    """Select at most `count` variants of each text; the drafts of all texts are encoded together."""
+    searches = [_Search(text, own, count, {_letters(text)}) for text, own in zip(texts, drafts, strict=True)]
+    while wave := [(search, candidate) for search in searches for candidate in search.next()]:
+        pairs = [Pair(search.text, candidate.draft.text) for search, candidate in wave]
+        for (search, candidate), similarity in zip(wave, cosine_similarities(encoder, pairs), strict=True):
+            search.decide(candidate, float(similarity), min_similarity)
+    return Selection([search.variants() for search in searches], sum(search.rejected for search in searches))
 
 
 @dataclass
 class _Search:
-    """For the variants of one text."""
+    """The search for the variants of one text."""
 
     text: str
     drafts: Drafts
     count: int
     seen: set[str]
-    """What needs no second look, as far as case, spaces and signs go not."""
-    found: dict[int, Variant] = field(default_factory=dict)
-    again: list[_Tried] = field(default_factory=list)
-    """Drafts that come nearer to the query than they first were."""
-    place: int = 0
-    far: int = 0
+    """The letters and digits of drafts that were tried already."""
+    accepted: dict[int, Variant] = field(default_factory=dict)
+    reduced: list[_Candidate] = field(default_factory=list)
+    """Rejected drafts with fewer changes."""
+    rank: int = 0
+    rejected: int = 0
 
-    def next(self) -> list[_Tried]:
-        """As many drafts as variants are wanting."""
-        tried, self.again = self.again, []
-        while len(self.found) + len(tried) < self.count:
-            draft = next(self.drafts.those, None)
+    def next(self) -> list[_Candidate]:
+        """As many new drafts as variants are missing."""
+        candidates, self.reduced = self.reduced, []
+        while len(self.accepted) + len(candidates) < self.count:
+            draft = next(self.drafts.candidates, None)
             if draft is None:
                 break
-            self.place += 1
+            self.rank += 1
             if self._is_new(draft):
-                tried.append(_Tried(self.place, draft))
-        return tried
+                candidates.append(_Candidate(self.rank, draft))
+        return candidates
 
-    def judge(self, tried: _Tried, similarity: float, nearest: float) -> None:
-        """Take a draft that is near enough, or what of it may be."""
-        place, draft = tried
-        if similarity >= nearest:  # an undefined one is not
-            self.found[place] = Variant(draft.text, draft.variant, similarity, draft.changes)
+    def decide(self, candidate: _Candidate, similarity: float, min_similarity: float) -> None:
+        """Accept a draft that is similar enough; else try it with fewer changes next."""
+        rank, draft = candidate
+        if similarity >= min_similarity:  # an undefined one is not
+            self.accepted[rank] = Variant(draft.text, draft.variant, similarity, draft.changes)
             return
-        self.far += 1
-        less = draft.nearer()
-        if less is not None and self._is_new(less):
-            self.again.append(_Tried(place, less))
+        self.rejected += 1
+        reduced = draft.reduce()
+        if reduced is not None and self._is_new(reduced):
+            self.reduced.append(_Candidate(rank, reduced))
 
     def variants(self) -> list[Variant]:
-        """Those found, in order; of several made alike, the later ones are numbered."""
-        made: dict[str, int] = {}
-        named = []
-        for _, variant in sorted(self.found.items()):
-            number = made[variant.how] = made.get(variant.how, 0) + 1
-            named.append(variant if number == 1 else variant._replace(how=f"{variant.how} {number}"))
-        return named
+        """The accepted variants in order; equal labels are numbered."""
+        counts: dict[str, int] = {}
+        variants = []
+        for _, variant in sorted(self.accepted.items()):
+            number = counts[variant.label] = counts.get(variant.label, 0) + 1
+            label = variant.label if number == 1 else f"{variant.label} {number}"
+            variants.append(variant._replace(label=label))
+        return variants
 
     def _is_new(self, draft: Draft) -> bool:
-        plain = _plain(draft.text)
-        is_new = bool(plain) and plain not in self.seen
-        self.seen.add(plain)
+        letters = _letters(draft.text)
+        is_new = bool(letters) and letters not in self.seen
+        self.seen.add(letters)
         return is_new
 
 
-def _plain(text: str) -> str:
-    """What of a text makes it another: its letters and digits, and whatever is neither sign nor space."""
+def _letters(text: str) -> str:
+    """The letters and digits of a text in lower case, by which texts are compared."""
     return "".join(character for character in text.casefold() if character.isalnum())

@@ -1,4 +1,4 @@
-"""Which words of a text can be replaced, and by what."""
+"""The words of a text that can be replaced, and their replacements."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import islice
@@ -12,7 +12,7 @@ from dialoscope.text.inflection import inflect, match_case, takes_an
 from dialoscope.text.stemmer import stem
 
 KINDS = ("verbs", "nouns", "modifiers")
-"""What kinds of words are replaced; modifiers are adjectives and adverbs."""
+"""The kinds of words that are replaced; modifiers are adjectives and adverbs."""
 
 _PARTS: Mapping[str, str] = MappingProxyType({"VB": "v", "NN": "n", "JJ": "a", "RB": "r"})
 _KINDS: Mapping[str, str] = MappingProxyType({"v": "verbs", "n": "nouns", "a": "modifiers", "r": "modifiers"})
@@ -20,28 +20,28 @@ _NAMES = ("NNP", "NNPS")
 _ARTICLES = ("a", "an")
 _BEFORE = frozenset("-_@#/&.'’\\~")
 _BEHIND = frozenset("-_@#/&\\~")
-"""Signs that, without a space between, make a word part of a longer one, or of an address."""
+"""Characters that join a word to a longer one, or to an address."""
 
 _OPTIONS = 5
-"""Replacements looked at for each word."""
+"""The maximum number of replacements for each word."""
 _CLEAR = 0.01
-"""How likely a synonym must at least mean the same as a word with many meanings."""
+"""The minimum likelihood of a synonym for a word with many meanings."""
 _SLOTS = 40
-"""Words looked at in one text: the first ones. A text of a thousand needs no more to be another text."""
+"""The maximum number of replaceable words in a text, which are the first ones."""
 _LONGEST = 4
-"""Words in an expression that the lexicon lists as one."""
+"""The maximum number of words in a multi-word entry of the lexicon."""
 _APART = 3
-"""Words between a verb and its particle: turn the music down."""
+"""The maximum distance of a verb and its particle: turn the music down."""
 
 
 class Option(NamedTuple):
-    """Something that can stand in the place of a word."""
+    """A replacement for a word."""
 
     base: str
     text: str
-    """In the form, and with the capitals, of the word in whose place it stands."""
+    """It has the inflected form and the capitals of the word that it replaces."""
     likelihood: float
-    """That it means the same, from 0 to 1."""
+    """The likelihood that it means the same, from 0 to 1."""
 
 
 class Slot(NamedTuple):
@@ -52,41 +52,41 @@ class Slot(NamedTuple):
     kind: str
     options: tuple[Option, ...]
     light: bool
-    """Whether it has so many meanings that likelihoods say little."""
+    """Whether it has so many meanings that likelihoods are unreliable."""
     article: Word | None
     """The *a* or *an* before it."""
     sentence: tuple[int, int]
-    """Where the sentence around it begins and ends."""
+    """The start and end of its sentence."""
 
     @property
     def end(self) -> int:
-        """Where it ends in the text."""
+        """The index of its end in the text."""
         return self.word.start + len(self.word.text)
 
 
 def slots(text: str, words: Sequence[Word], lexicon: Lexicon, version: str) -> list[Slot]:
-    """The words of a text that have a synonym which can stand in their place, in their order."""
-    said = {stem(form) for word in words for form in (word.text.lower(), word.lemma.lower())}
+    """The words of a text with a suitable synonym, in their order."""
+    stems = {stem(form) for word in words for form in (word.text.lower(), word.lemma.lower())}
     fixed = _expressions(words, lexicon)
-    found = (
+    candidates = (
         slot
-        for place in range(len(words))
-        if place not in fixed and _is_free(text, words, place)
-        for slot in _slot(words, place, lexicon, version, said)
+        for index in range(len(words))
+        if index not in fixed and _is_free(text, words, index)
+        for slot in _slot(words, index, lexicon, version, stems)
     )
-    return list(islice(found, _SLOTS))
+    return list(islice(candidates, _SLOTS))
 
 
 def _slot(
-    words: Sequence[Word], place: int, lexicon: Lexicon, version: str, said: Set[str]
+    words: Sequence[Word], index: int, lexicon: Lexicon, version: str, stems: Set[str]
 ) -> Iterator[Slot]:
-    """One, or none where nothing can stand in the word's place."""
-    word, part = words[place], _PARTS[words[place].tag[:2]]
+    """The slot of a word; none if it has no suitable synonym."""
+    word, part = words[index], _PARTS[words[index].tag[:2]]
     base = _base_form(word, lexicon, part)
-    article = words[place - 1] if place and words[place - 1].text.lower() in _ARTICLES else None
-    options = list(_options(word, synonyms(lexicon, version, base, part), said, base in LIGHT))
+    article = words[index - 1] if index and words[index - 1].text.lower() in _ARTICLES else None
+    options = list(_options(word, synonyms(lexicon, version, base, part), stems, base in LIGHT))
     if options:
-        ordered = sorted(options, key=lambda one: article is not None and not _agrees(one, article))
+        ordered = sorted(options, key=lambda option: article is not None and not _agrees(option, article))
         yield Slot(
             word,
             base,
@@ -94,16 +94,16 @@ def _slot(
             tuple(ordered[:_OPTIONS]),
             base in LIGHT,
             article,
-            _sentence(words, place),
+            _sentence(words, index),
         )
 
 
-def _options(word: Word, others: Sequence[Synonym], said: Set[str], light: bool) -> Iterator[Option]:
-    """What can stand in a word's place: nothing the text says anyway, and nothing twice in two spellings."""
+def _options(word: Word, others: Sequence[Synonym], stems: Set[str], light: bool) -> Iterator[Option]:
+    """The replacements for a word that are not in the text already, without spelling variants."""
     forms: list[str] = []
     for other, likelihood in others:
         form = inflect(other, word.tag)
-        if not form or {stem(other), stem(form)} & said or {other, form} & (KEPT | RUDE):
+        if not form or {stem(other), stem(form)} & stems or {other, form} & (KEPT | RUDE):
             continue
         if any(same_word(form, earlier) for earlier in forms) or (light and likelihood < _CLEAR):
             continue
@@ -112,30 +112,30 @@ def _options(word: Word, others: Sequence[Synonym], said: Set[str], light: bool)
 
 
 def _agrees(option: Option, article: Word) -> bool:
-    """Whether the article can stay: what changes a function word too is a last resort."""
+    """Whether the article before the word stays the same."""
     return takes_an(option.text) == (article.text.lower() == "an")
 
 
 def _base_form(word: Word, lexicon: Lexicon, part: str) -> str:
-    """The form the lexicon lists the word under: the tagger's, which knows the sentence, if it can be."""
+    """The base form in the lexicon: the tagger's lemma if the lexicon has it."""
     lemma = word.lemma.lower()
     return lemma if lexicon.listed(lemma, part) else next(iter(lexicon.base_forms(word.text, part)), lemma)
 
 
-def _is_free(text: str, words: Sequence[Word], place: int) -> bool:
-    """Whether the word carries meaning of its own, stands alone, and is no name."""
-    word = words[place]
+def _is_free(text: str, words: Sequence[Word], index: int) -> bool:
+    """Whether the word is a content word, not joined to others, and no name."""
+    word = words[index]
     if word.tag[:2] not in _PARTS or word.tag in _NAMES or word.entity:
         return False
     if not (word.text.isascii() and word.text.isalpha()) or {word.text.lower(), word.lemma.lower()} & KEPT:
         return False
-    if _is_glued(text, word.start, word.start + len(word.text)):
+    if _is_joined(text, word.start, word.start + len(word.text)):
         return False
-    follows_to = place + 1 < len(words) and words[place + 1].tag == "TO"
-    return not (follows_to and word.lemma.lower() in BEFORE_TO)
+    precedes_to = index + 1 < len(words) and words[index + 1].tag == "TO"
+    return not (precedes_to and word.lemma.lower() in BEFORE_TO)
 
 
-def _is_glued(text: str, start: int, end: int) -> bool:
+def _is_joined(text: str, start: int, end: int) -> bool:
     behind = text[end : end + 2]
     return (
         text[start - 1 : start] in _BEFORE
@@ -145,29 +145,29 @@ def _is_glued(text: str, start: int, end: int) -> bool:
     )
 
 
-def _sentence(words: Sequence[Word], place: int) -> tuple[int, int]:
-    """From behind the stop before a word to the stop after it."""
-    first = next((one + 1 for one in range(place - 1, -1, -1) if words[one].tag == "."), 0)
-    last = next((one for one in range(place, len(words)) if words[one].tag == "."), len(words) - 1)
+def _sentence(words: Sequence[Word], index: int) -> tuple[int, int]:
+    """The start and end of the sentence of a word."""
+    first = next((stop + 1 for stop in range(index - 1, -1, -1) if words[stop].tag == "."), 0)
+    last = next((stop for stop in range(index, len(words)) if words[stop].tag == "."), len(words) - 1)
     return words[first].start, words[last].start + len(words[last].text)
 
 
 def _expressions(words: Sequence[Word], lexicon: Lexicon) -> set[int]:
-    """The places of words that mean something only together: *ice cream*, *hold on*, *turn it down*."""
-    found: set[int] = set()
+    """The indices of words in multi-word entries: *ice cream*, *hold on*, *turn it down*."""
+    fixed: set[int] = set()
     for start in range(len(words)):
         for end in range(start + 2, min(start + _LONGEST, len(words)) + 1):
             if _is_listed(words[start:end], lexicon):
-                found.update(range(start, end))
+                fixed.update(range(start, end))
         if words[start].tag.startswith("VB"):
-            for place in range(start + 2, min(start + 2 + _APART, len(words))):
-                if words[place].tag == "RP" and _is_listed((words[start], words[place]), lexicon):
-                    found.update((start, place))
-    return found
+            for index in range(start + 2, min(start + 2 + _APART, len(words))):
+                if words[index].tag == "RP" and _is_listed((words[start], words[index]), lexicon):
+                    fixed.update((start, index))
+    return fixed
 
 
 def _is_listed(words: Sequence[Word], lexicon: Lexicon) -> bool:
-    """Whether the lexicon has them as one entry, the first or the last in its base form perhaps."""
+    """Whether the words are an entry of the lexicon, perhaps with the first or the last in its base form."""
     texts = [word.text.lower() for word in words]
     if not all(map(str.isalpha, texts)):
         return False

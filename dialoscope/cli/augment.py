@@ -12,47 +12,52 @@ Method = Annotated[
     str,
     typer.Option(
         metavar="wordnet|generator",
-        help="Replace words by synonyms, or let a language model go on from what was said before the query.",
+        help="Replace words by synonyms, or continue the turns before the query with a language model.",
     ),
 ]
-Count = Annotated[int, typer.Option("-k", min=1, help="Variants of each query, besides itself.")]
+Count = Annotated[int, typer.Option("-k", min=1, help="Number of variants of each query, besides itself.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Write the rows into this file, not to standard output.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Output file; standard output if not named."),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file of the same name.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")]
 Ask = Annotated[
     str,
     typer.Option(
         metavar="instead|again",
-        help="Ask a variant in place of the query (for diversity), or again after the reply to it "
+        help="Whether a variant replaces the query (for diversity), or is asked again after the reply to it "
         "(for self-consistency; rows need a response).",
     ),
 ]
 System = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="With --ask again: whose replies are followed, where the files hold several's."
+        metavar="NAME", help="With --ask again: system that is asked again, where files have several."
     ),
 ]
 Full = Annotated[
-    bool, typer.Option("--full", help="Leave out queries with fewer than k variants: groups of one size.")
+    bool,
+    typer.Option(
+        "--full", help="Leave out queries with fewer than k variants, so that all groups are of one size."
+    ),
 ]
-Nearest = Annotated[
+MinSimilarity = Annotated[
     float | None,
     typer.Option(
         min=-1,
         max=1,
-        help="The least cosine of a variant and the query; 0.7 for wordnet if not named, any for generator.",
+        help="Minimum cosine similarity of a variant and the query; for wordnet 0.7 if not named.",
     ),
 ]
-Encoder = Annotated[str, typer.Option(help="The model that says how near a variant is.")]
+Encoder = Annotated[str, typer.Option(metavar="MODEL", help="Encoder that computes the similarity.")]
 LanguageModel = Annotated[
-    str | None, typer.Option("--lm", help="The generator's model; smollm2 if not named.")
+    str | None,
+    typer.Option("--lm", metavar="MODEL", help="Language model of the generator; smollm2 if not named."),
 ]
 Sample = Annotated[
-    bool, typer.Option("--sample", help="Let the generator draw at random in place of its best beams.")
+    bool, typer.Option("--sample", help="Sample from the generator at random, instead of beam search.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="For choices between synonyms, and for drawing.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of random choices.")]
 
 
 def augment(
@@ -64,7 +69,7 @@ def augment(
     ask: Ask = "instead",
     system: System = None,
     full: Full = False,
-    nearest: Nearest = None,
+    min_similarity: MinSimilarity = None,
     encoder: Encoder = "minilm",
     lm: LanguageModel = None,
     sample: Sample = False,
@@ -76,30 +81,30 @@ def augment(
     format: Format = None,
     on_error: OnError = "stop",
 ) -> None:
-    """Paraphrase queries, to ask a system each variant."""
+    """Paraphrase queries, to ask a system several variants."""
     import dialoscope
-    from dialoscope.augmentation.augmented import refuse_taken
+    from dialoscope.augmentation.augmented import check_output
     from dialoscope.data.contexts import read_contexts
 
     if output is not None:
-        refuse_taken(output, overwrite=overwrite)
-    how: dict[str, Any] = {
+        check_output(output, overwrite=overwrite)
+    settings: dict[str, Any] = {
         "separator": separator,
         "speaker": speaker,
         "format": format,
         "on_error": on_error,
     }
     source = (
-        options.source(files, [], map, **how)
+        options.source(files, [], map, **settings)
         if ask == "again"
-        else read_contexts(*files, columns=options.columns(map), **how)
+        else read_contexts(*files, columns=options.columns(map), **settings)
     )
-    made = dialoscope.augment(
+    augmented = dialoscope.augment(
         source,
         method,
         k,
         ask=ask,
-        nearest=nearest,
+        min_similarity=min_similarity,
         encoder=encoder,
         lm=lm,
         sample=sample,
@@ -108,9 +113,9 @@ def augment(
         full=full,
         licence=licence,
     )
-    if output is None and made.rows:
-        screen.show(made.jsonl().removesuffix("\n"))
+    if output is None and augmented.rows:
+        screen.show(augmented.jsonl().removesuffix("\n"))
     elif output is not None:
-        made.save(output, overwrite=overwrite)
-    for line in made.summary():
+        augmented.save(output, overwrite=overwrite)
+    for line in augmented.summary():
         screen.note(line)

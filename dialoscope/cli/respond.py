@@ -20,21 +20,22 @@ Named = Annotated[
 ]
 Output = Annotated[
     str,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="Where the replies go, as JSONL; - is standard output."
-    ),
+    typer.Option("--output", "-o", metavar="FILE", help="JSONL file of the replies; - is standard output."),
 ]
-Samples = Annotated[int, typer.Option("--samples", "-k", min=1, help="How many replies to each context.")]
-Seed = Annotated[int, typer.Option(min=0, help="For the system's chance, as far as it heeds it.")]
+Samples = Annotated[int, typer.Option("--samples", "-k", min=1, help="Number of replies to each context.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the system's random choices, if it uses one.")]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, help="The most questions at once; 8 for a server, else 1, if not named."),
+    typer.Option(min=1, help="Number of parallel requests; if not named, 8 for a server, else 1."),
 ]
-Name = Annotated[str | None, typer.Option(help="What the system is called in the rows.")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the system in the rows.")]
 Speaker = Annotated[
-    str | None, typer.Option(help="Whose turns the system takes over, in files of whole dialogues.")
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Speaker whose turns the system replaces, in files of whole dialogues."
+    ),
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Begin anew, and replace what is there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start over, and replace an existing file.")]
 
 
 def respond(
@@ -53,7 +54,10 @@ def respond(
     format: Format = None,
     on_error: OnError = "stop",
 ) -> None:
-    """Ask a system for replies; resume after an interruption."""
+    """Ask a system for replies to contexts.
+
+    An interrupted run resumes when the same command is given again.
+    """
     import dialoscope
 
     contexts = dialoscope.read_contexts(
@@ -64,7 +68,7 @@ def respond(
         format=format,
         on_error=on_error,
     )
-    found = dialoscope.respond(
+    responses = dialoscope.respond(
         contexts,
         system,
         None if output == "-" else Path(output),
@@ -76,11 +80,13 @@ def respond(
         licence=licence,
     )
     if output == "-":
-        screen.show("\n".join(found.lines()))
-    for text in found.summary():
+        screen.show("\n".join(responses.lines()))
+    for text in responses.summary():
         screen.note(text)
-    if complaint := found.complaint():
-        again = "" if output == "-" else "\nThe same command again asks for these alone."
+    if complaint := responses.complaint():
+        again = "" if output == "-" else "\nRepeat the command to ask only for these."
         screen.complain(complaint + again)
         raise typer.Exit(1)
-    screen.note(f"{len(found.rows):,} replies of {found.name}{'' if output == '-' else f' in {output}'}")
+    screen.note(
+        f"{len(responses.rows):,} replies of {responses.name}{'' if output == '-' else f' in {output}'}"
+    )

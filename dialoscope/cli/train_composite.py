@@ -1,4 +1,4 @@
-"""The verb `train composite`."""
+"""The command `train composite`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,30 +6,37 @@ from typing import Annotated
 import typer
 
 from dialoscope.cli import screen
+from dialoscope.cli.recipe_options import with_recipe
+from dialoscope.training.recipes import Weighting
 
 
+@with_recipe(Weighting().replace, {"": Weighting})
 def composite(
     data: Annotated[
-        list[str], typer.Argument(help="Files of rated replies; each is a corpus, and counts like any other.")
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Files of rated replies; each is a corpus, and all have equal weight."
+        ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The checkpoint's folder.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the checkpoint.")
+    ],
+    recipe: Weighting,
     part: Annotated[
         list[str],
         typer.Option(
             metavar="NAME=METRIC",
-            help="A part in place of the usual ones, again for each: pmi=pmi:scale=normalised; with a minus "
-            "before the metric where less of it is better: repetition=-repetition-2.",
+            help="Part in place of the default ones, repeatable: pmi=pmi:scale=normalised; a minus before "
+            "the metric if less is better: repetition=-repetition-2.",
         ),
     ] = [],
-    evenness: Annotated[
-        float | None, typer.Option(help="How strongly weights are drawn to each other; 0: not at all.")
-    ] = None,
-    licence: Annotated[str, typer.Option(help="Of the data, for the card.")] = "",
+    licence: Annotated[str, typer.Option(metavar="TEXT", help="Licence of the data, for the card.")] = "",
 ) -> None:
-    """Weigh metrics that need no references as people do, and judge each corpus by the others."""
-    from dialoscope.training.composite_fit import CompositeRecipe, part_of
+    """Fit weights of reference-free metrics to human ratings."""
+    from dialoscope.training.composite_fit import PARTS, CompositeRecipe, part_of
     from dialoscope.training.train_composite import train_composite
 
-    recipe = CompositeRecipe().given(parts=tuple(map(part_of, part)) or None, evenness=evenness)
-    found = train_composite(data, output, recipe, licence=licence)
-    screen.show(f"{found.folder}: sha256 {found.hash}")
+    parts = tuple(map(part_of, part)) or PARTS
+    chosen = CompositeRecipe(parts=parts, evenness=recipe.evenness, knots=recipe.knots)
+    checkpoint = train_composite(data, output, chosen, licence=licence)
+    screen.show(f"{checkpoint.folder}: sha256 {checkpoint.hash}")

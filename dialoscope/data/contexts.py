@@ -135,7 +135,8 @@ def _dialogue_contexts(
     all_turns = layout.dialogue(cells, name, "", EVERYBODY)
     last = all_turns[-1]
     if last.speakers and last not in examples:
-        speakers = _speakers((*last.speakers, examples[0].speakers[-1]))
+        replier = examples[0].speakers[-1] if examples else ""  # somebody who has not spoken yet
+        speakers = _speakers((*last.speakers, replier))
         context = (*last.context, last.response)
         rows.append(ContextRow(f"{name}#{len(all_turns) + 1}", context, "", {**speakers, **others}))
     return rows

@@ -37,6 +37,8 @@ def read_dialogue(
         name, system, tuple(_read_turn(turn, index, names) for index, turn in enumerate(turns))
     )
     _check_size(dialogue)
+    if speaker is None and not names and _awaits_first_reply(turns):
+        return []
     if names or isinstance(turns[0], dict):
         return _make_examples(dialogue, speaker)
     examples = _make_examples(dialogue, speaker or _PLAIN_SPEAKERS[1])
@@ -131,6 +133,15 @@ def _drop_instructions(roles: tuple[str, ...]) -> tuple[str, ...]:
     """Return the speakers of a chat with a model: "system" at its start only is the model's instructions."""
     rest = tuple(dropwhile(lambda role: role == "system", roles))
     return roles if "system" in rest else rest
+
+
+def _awaits_first_reply(turns: Sequence[object]) -> bool:
+    """Whether a chat has only instructions to a model and turns of one user, so that nobody has replied."""
+    if not isinstance(turns[0], dict) or "speaker" in turns[0]:
+        return False
+    roles = tuple(str(_speaker_of(turn)) for turn in turns if isinstance(turn, dict))
+    others = _drop_instructions(roles)
+    return others != roles and len(set(others)) == 1 and not _find_systems(others)
 
 
 def _find_replier(names: Sequence[str], speaker: str | None) -> str | None:

@@ -107,6 +107,8 @@ class Layout:
         _refuse(cells, (names.ratings, names.references, names.context, names.group), "a whole dialogue")
         name, system = self.name(cells, number), self._system(cells)
         examples = self.dialogue(cells, name, system, self.speaker)
+        if not examples:
+            raise BadRow("nobody replies in this dialogue: it has only instructions and turns of a user")
         return list(map(Row, examples))
 
     def _group_rows(self, cells: Cells, number: int) -> Sequence[Row]:

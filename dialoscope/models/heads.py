@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,15 +20,13 @@ from dialoscope.models.checkpoints import WEIGHTS, Trained, check_weights, weigh
 from dialoscope.models.content import content_hash
 from dialoscope.models.engines import import_engine
 from dialoscope.models.features import Features, Pooling, resolve_embedding
+from dialoscope.models.head_kinds import Objective, Representation
 from dialoscope.models.locations import SPEC, configuration, is_folder
 from dialoscope.models.protocols import Encoder, Pair, WordVectors
 from dialoscope.models.truncation import Cut, find_cuts, latest
 
 if TYPE_CHECKING:
     from dialoscope.models.engines.heads import HeadEngine
-
-Representation = Literal["bi-gru", "max", "mean"]
-Objective = Literal["ranking", "cross-entropy"]
 
 RECIPE = "ruber"
 """The recipe in the spec of these checkpoints."""

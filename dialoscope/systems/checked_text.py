@@ -1,17 +1,17 @@
-"""What systems say is not to be trusted: it may be no text, be endless, or hold anything."""
+"""Checks of what systems return, which may be no text, too long, or hold any characters."""
 
 from dialoscope.core.safe_text import printable, without_surrogates
 from dialoscope.data.cells import describe_type
 from dialoscope.systems.protocol import NoAnswer
 
 LONGEST_REPLY = 100_000
-"""Characters. More is no reply, and a line that holds it may be longer than can be read again."""
+"""Maximum number of characters of a reply, so that its row can be read again."""
 
 _LONGEST_REASON = 500
 
 
 def as_reply(value: object) -> str | NoAnswer:
-    """What a system returned, as its reply; halves of characters, which no file can hold, are replaced."""
+    """The value that a system returned as a reply; lone surrogates, which no file can hold, are replaced."""
     if not isinstance(value, str):
         return NoAnswer(f"the reply is {describe_type(value)} where text is due")
     if len(value) > LONGEST_REPLY:
@@ -19,7 +19,7 @@ def as_reply(value: object) -> str | NoAnswer:
     return without_surrogates(value)
 
 
-def shortened(text: str, most: int = _LONGEST_REASON) -> str:
-    """A text on one line, safe to show, and not too much of it."""
-    line = printable(" ".join(text[: 4 * most].split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+def shortened(text: str, limit: int = _LONGEST_REASON) -> str:
+    """A text on one line, printable and at most `limit` characters long."""
+    line = printable(" ".join(text[: 4 * limit].split()))
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -1,4 +1,4 @@
-"""A program as a system: for each context it reads a line of JSON and writes a line with its reply."""
+"""A program as a system, which reads a line of JSON for each context and writes a line with its reply."""
 
 import json
 import os
@@ -27,30 +27,30 @@ _LONGEST_LINE = 2**20
 _NOISE_LINES, _NOISE_LENGTH = 5, 1000
 _LONGEST_PAUSE = 30.0
 _LAST_WORDS = 2.0
-"""Seconds that a program is given to end by itself once it is told no more."""
+"""Seconds for a program to exit after its input is closed."""
 
 
 @dataclass(frozen=True)
 class CommandSystem(System):
-    """A program that answers line by line; each worker has one process, which lives as long as the run.
+    """A program that answers line by line; each worker has one process for the whole run.
 
     A line in: `{"id": "d1", "context": ["Hi!"], "sample": 0, "seed": 0}`. A line out: `{"response": "Hello"}`
-    or just `"Hello"`, or `{"error": "why not"}`. What it writes to standard error is kept for messages.
+    or just `"Hello"`, or `{"error": "why not"}`. Error messages quote its standard error.
     """
 
     name: ClassVar[str] = "command"
 
     command: str = field(metadata={"written": without_secrets})
-    """As in a terminal, quotes included; but no shell reads it, so that | > $ * mean nothing. Arguments that
-    look like secrets reach the program, and are blanked in whatever is written or shown."""
+    """The command as in a terminal, with quotes, but without a shell, so that | > $ * have no meaning.
+    Arguments that look like secrets reach the program, and are redacted in all that is written or shown."""
     timeout: float = field(default=120.0, compare=False)
-    """Seconds for an answer, starting included; then the process is ended."""
+    """Seconds for an answer, including the start; then the process is killed."""
     retries: int = field(default=1, compare=False)
-    """How often a context is asked again when the process dies over it."""
+    """Number of times that a context is asked again after the process died."""
     restarts: int = field(default=5, compare=False)
-    """How often in a row a process may die before the program is given up."""
+    """Number of deaths in a row after which no process is started any more."""
     pause: float = field(default=0.5, compare=False)
-    """Seconds before a process is started again; each further time in a row twice as long."""
+    """Seconds before a restart; they double with each death in a row."""
 
     def __post_init__(self) -> None:
         if not (self.timeout > 0 and min(self.retries, self.restarts) >= 0 and self.pause >= 0):
@@ -65,14 +65,14 @@ class CommandSystem(System):
 
     @property
     def arguments(self) -> list[str]:
-        """The program and what it is given."""
+        """The program and its arguments."""
         try:
-            found = shlex.split(self.command)
+            arguments = shlex.split(self.command)
         except ValueError as error:
             raise BackendError(f"'{printable(str(self))}' is no command: {error}.") from None
-        if not found:
+        if not arguments:
             raise BackendError("A command must name a program, such as command:./bot --fast.")
-        return found
+        return arguments
 
     @property
     def label(self) -> str:
@@ -81,42 +81,42 @@ class CommandSystem(System):
         return Path(program).stem or program
 
     @contextmanager
-    def opened(self) -> Iterator["_Conversation"]:
-        """A process, started; whatever happens, it is ended."""
-        conversation = _Conversation(self)
+    def opened(self) -> Iterator["_CommandSession"]:
+        """Start a process, which ends with the session."""
+        session = _CommandSession(self)
         try:
-            conversation.start()
-            yield conversation
+            session.start()
+            yield session
         except BaseException:
-            conversation.close(at_once=True)
+            session.close(at_once=True)
             raise
-        conversation.close()
+        session.close()
 
 
 class _Died(Exception):
-    """The process ended, or must be; the text says why there is no answer, and whether to ask again."""
+    """The process died or must be killed; the text is the reason."""
 
-    def __init__(self, reason: str, *, is_worth_another: bool = False) -> None:
+    def __init__(self, reason: str, *, may_retry: bool = False) -> None:
         super().__init__(reason)
-        self.is_worth_another = is_worth_another
+        self.may_retry = may_retry
 
 
-class _Conversation:
-    """Questions to a process and its successors."""
+class _CommandSession:
+    """A session with a process, which is restarted when it dies."""
 
     def __init__(self, system: CommandSystem) -> None:
         self._system = system
         self._process: _Process | None = None
         self._deaths = 0
         self._is_closed = False
-        self._chance = Random(0)  # noqa: S311 - so that processes do not all start at the same moment
+        self._rng = Random(0)  # noqa: S311 - so that processes do not all start at the same time
 
     def start(self) -> None:
-        """The first process; where there is no such program, this is the time to say so."""
+        """Start a process; an error if there is no such program."""
         self._process = _Process(self._system)
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the process, and start no other."""
+        """End the process; no other is started."""
         self._is_closed = True
         process, self._process = self._process, None
         if process and at_once:
@@ -125,7 +125,7 @@ class _Conversation:
             process.end()
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """One after the other."""
+        """Ask the questions one by one."""
         return map(self._answer, questions)
 
     def _answer(self, question: Question) -> str | NoAnswer:
@@ -134,24 +134,24 @@ class _Conversation:
             if self._deaths > self._system.restarts:
                 return NoAnswer(f"given up, since the process died {self._deaths} times in a row. {reason}")
             try:
-                return self._asked(question)
+                return self._ask(question)
             except _Died as died:
                 self._deaths += 1
                 self._drop()
                 reason = str(died)
-                if self._is_closed or not died.is_worth_another:
+                if self._is_closed or not died.may_retry:
                     break
         return NoAnswer(reason)
 
-    def _asked(self, question: Question) -> str | NoAnswer:
+    def _ask(self, question: Question) -> str | NoAnswer:
         if self._process is None and not self._is_closed:
             pause = min(self._system.pause * 2 ** (self._deaths - 1), _LONGEST_PAUSE)
-            time.sleep(pause * self._chance.uniform(0.5, 1.0))
+            time.sleep(pause * self._rng.uniform(0.5, 1.0))
             self.start()
         process = self._process
         if process is None or self._is_closed:
             raise _Died("the process was ended")
-        answer = _parsed(process.exchange(_line(question), self._system.timeout), question, process)
+        answer = _parse(process.exchange(_line(question), self._system.timeout), question, process)
         self._deaths = 0
         return answer
 
@@ -171,14 +171,14 @@ def _line(question: Question) -> bytes:
     return json.dumps(content).encode() + b"\n"
 
 
-def _parsed(line: bytes, question: Question, process: "_Process") -> str | NoAnswer:
-    """The reply in a line; a process that writes anything else is out of step and must go."""
+def _parse(line: bytes, question: Question, process: "_Process") -> str | NoAnswer:
+    """The reply in a line; a process that writes anything else is killed."""
     try:
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
-        what = "UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON"
+        form = "UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON"
         shown = process.shown(line, 100)
-        raise _Died(f"it wrote a line that is not {what}: {shown}{process.noise()}") from error
+        raise _Died(f"it wrote a line that is not {form}: {shown}{process.noise()}") from error
     if not isinstance(content, dict):
         return as_reply(content)
     if "id" in content and content["id"] != question.id:
@@ -192,7 +192,7 @@ def _parsed(line: bytes, question: Question, process: "_Process") -> str | NoAns
 
 
 class _Process:
-    """A running program, with threads that read what it writes."""
+    """A running program, with threads that read its output."""
 
     def __init__(self, system: CommandSystem) -> None:
         arguments = system.arguments
@@ -217,41 +217,41 @@ class _Process:
             reader.start()
 
     def exchange(self, line: bytes, timeout: float) -> bytes:
-        """The line it writes when given one; the process is ended when it takes too long."""
+        """Write a line and return the answer; the process is killed after a timeout."""
         if not self._lines.empty() and self._running.poll() is None:
-            raise _Died("it wrote a line before it was asked", is_worth_another=True)
+            raise _Died("it wrote a line before it was asked", may_retry=True)
         watch = Timer(timeout, self._give_up)
         watch.daemon = True
         watch.start()
         try:
-            with suppress(OSError):  # it may have ended; what it said last is told below
+            with suppress(OSError):  # it may have died, which is reported below
                 _pipe(self._running.stdin).write(line)
                 _pipe(self._running.stdin).flush()
-            found = self._lines.get(timeout=timeout + _LAST_WORDS)
+            answer = self._lines.get(timeout=timeout + _LAST_WORDS)
         except Empty:
-            found = b""
+            answer = b""
         finally:
             watch.cancel()
         if self._timed_out:
             raise _Died(f"no answer within {timeout:g} seconds{self.noise()}")
-        if not found:
-            raise _Died(f"{self._ended()}{self.noise()}", is_worth_another=True)
-        if len(found) > _LONGEST_LINE:
+        if not answer:
+            raise _Died(f"{self._describe_end()}{self.noise()}", may_retry=True)
+        if len(answer) > _LONGEST_LINE:
             raise _Died(f"its answer is longer than {_LONGEST_LINE:,} bytes")
-        return found
+        return answer
 
     def noise(self) -> str:
-        """The last of what it wrote to standard error, to be put behind a message."""
-        said = b" / ".join(self._noise)
-        return f"; it wrote: {self.shown(said)}" if said else ""
+        """The last lines of its standard error, as the end of a message."""
+        lines = b" / ".join(self._noise)
+        return f"; it wrote: {self.shown(lines)}" if lines else ""
 
-    def shown(self, said: bytes | str, *length: int) -> str:
-        """What the program says, for an error: short, safe to show, and without the secrets it was given."""
-        text = said.decode("utf-8", "backslashreplace") if isinstance(said, bytes) else said
+    def shown(self, output: bytes | str, *length: int) -> str:
+        """Output of the program for a message: short, printable and without secrets."""
+        text = output.decode("utf-8", "backslashreplace") if isinstance(output, bytes) else output
         return shortened(redact(text, self._secrets), *length)
 
     def kill(self) -> None:
-        """End it now, and all it has started."""
+        """Kill the process and all that it started."""
         with suppress(OSError):
             if hasattr(os, "killpg"):
                 os.killpg(self._running.pid, signal.SIGKILL)
@@ -260,12 +260,12 @@ class _Process:
         self._running.wait()
         with suppress(OSError):
             _pipe(self._running.stdin).close()
-        with suppress(Empty):  # whoever reads its answers may be waiting for room
+        with suppress(Empty):  # the thread that reads answers may be blocked
             while True:
                 self._lines.get_nowait()
 
     def end(self) -> None:
-        """Let it end by itself, as it should when nothing more comes in; else end it."""
+        """Close its input, wait for it to exit, and kill it if it does not."""
         with suppress(OSError):
             _pipe(self._running.stdin).close()
         with suppress(subprocess.TimeoutExpired):
@@ -277,10 +277,10 @@ class _Process:
         with suppress(OSError):
             os.killpg(self._running.pid, signal.SIGKILL)
 
-    def _ended(self) -> str:
+    def _describe_end(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             status = self._running.wait(1)
-            self._noise_reader.join(1)  # a reason is often the last that it writes
+            self._noise_reader.join(1)  # the reason is often its last line
             return f"the process ended with status {status}"
         return "the process closed its output"
 

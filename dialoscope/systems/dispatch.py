@@ -1,4 +1,4 @@
-"""Many questions to a system: several at once, with a bound, each answer handed on when it comes."""
+"""Asking a system many questions, with a bounded number at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -14,18 +14,18 @@ def ask(
     system: System,
     questions: Sequence[Question],
     workers: int | None,
-    told: Callable[[Question, str | NoAnswer], None],
+    on_answer: Callable[[Question, str | NoAnswer], None],
 ) -> None:
-    """Put all questions; `told` hears every answer, in whichever thread it came."""
-    bound = min(workers or system.usual_workers, system.most_workers or _MOST_WORKERS, len(questions))
-    size = max(1, min(system.at_once, -(-len(questions) // max(bound, 1))))
-    batches = [questions[place : place + size] for place in range(0, len(questions), size)]
+    """Ask all questions; `on_answer` is called with every answer, in the thread that got it."""
+    limit = min(workers or system.usual_workers, system.most_workers or _MOST_WORKERS, len(questions))
+    size = max(1, min(system.at_once, -(-len(questions) // max(limit, 1))))
+    batches = [questions[begin : begin + size] for begin in range(0, len(questions), size)]
     with ExitStack() as stack:
-        sessions = [stack.enter_context(system.opened()) for _ in range(min(bound, len(batches)))]
-        work = _Work(iter(batches), told)
+        sessions = [stack.enter_context(system.opened()) for _ in range(min(limit, len(batches)))]
+        work = _Work(iter(batches), on_answer)
         stack.callback(work.stop.set)  # before the sessions are closed
         for session in sessions:
-            Thread(target=work.done_by, args=(session,), daemon=True).start()
+            Thread(target=work.run, args=(session,), daemon=True).start()
         for _ in sessions:
             failed = work.ended.get()
             if failed is not None:
@@ -33,24 +33,24 @@ def ask(
 
 
 class _Work:
-    """What is left to ask, shared by all workers."""
+    """The batches that are left to ask, shared by all workers."""
 
     def __init__(
-        self, batches: Iterator[Sequence[Question]], told: Callable[[Question, str | NoAnswer], None]
+        self, batches: Iterator[Sequence[Question]], on_answer: Callable[[Question, str | NoAnswer], None]
     ) -> None:
         self._batches = iter(batches)
-        self._told = told
+        self._on_answer = on_answer
         self.stop = Event()
         self.ended: Queue[BaseException | None] = Queue()
 
-    def done_by(self, session: Session) -> None:
-        """Ask until nothing is left; daemons do, so that a hanging system keeps nobody from leaving."""
+    def run(self, session: Session) -> None:
+        """Ask until nothing is left; in a daemon thread, so that a hanging system does not block the exit."""
         try:
             for batch in self._batches:  # the iterator of a list is safe to share
                 for question, answer in zip(batch, session.answers(batch), strict=True):
-                    if self.stop.is_set():  # a session that was closed says so for every question
+                    if self.stop.is_set():  # a closed session fails every question
                         return
-                    self._told(question, answer)
+                    self._on_answer(question, answer)
         except BaseException as failed:
             self.ended.put(failed)
         else:

@@ -17,7 +17,7 @@ from dialoscope.systems.checked_text import as_reply, shortened
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _SEVERAL = "contexts"
-"""The name of its first argument by which a function says that it takes several contexts at once."""
+"""The name of the first argument of functions that take several contexts at once."""
 _SEED = "seed"
 
 
@@ -25,8 +25,9 @@ _SEED = "seed"
 class FunctionSystem(System):
     """A function that takes a context, a list of turns, and returns the reply.
 
-    One whose first argument is called `contexts` takes a list of them, and returns as many replies. One with
-    an argument `seed` is given a number, or a list of them for several contexts; each sample has another.
+    A function whose first argument is called `contexts` takes a list of contexts, and returns as many
+    replies. A function with an argument `seed` is given a number, or a list of numbers for several contexts,
+    another one for each sample.
     """
 
     name: ClassVar[str] = "function"
@@ -35,13 +36,13 @@ class FunctionSystem(System):
     function: str
     """`module:function`, or `path/file.py:function`."""
     call: Callable[..., Any] | None = field(default=None, compare=False, repr=False)
-    """The function itself, where it is at hand."""
+    """The function itself, if it need not be imported."""
 
     @classmethod
     def of(cls, call: Callable[..., Any]) -> "FunctionSystem":
-        """The system that a function at hand is."""
-        place = getattr(call, "__module__", None) or type(call).__module__
-        return cls(f"{place}:{getattr(call, '__qualname__', type(call).__qualname__)}", call)
+        """The system of a function object."""
+        module = getattr(call, "__module__", None) or type(call).__module__
+        return cls(f"{module}:{getattr(call, '__qualname__', type(call).__qualname__)}", call)
 
     def __post_init__(self) -> None:
         module, colon, function = self.function.rpartition(":")
@@ -56,24 +57,25 @@ class FunctionSystem(System):
 
     @property
     def label(self) -> str:
-        """The module's name; the function's own where it is of no module that could be named."""
+        """The name of the module; that of the function if it is given as an object."""
         module, _, function = self.function.rpartition(":")
-        place = Path(module).stem if module.endswith(".py") else module.rpartition(".")[2]
-        return function.rpartition(".")[2] if self.call else place
+        if self.call:
+            return function.rpartition(".")[2]
+        return Path(module).stem if module.endswith(".py") else module.rpartition(".")[2]
 
     @contextmanager
-    def opened(self) -> Iterator["_Called"]:
-        """The function, imported."""
-        call = self.call or _imported(self.function)
+    def opened(self) -> Iterator["_FunctionSession"]:
+        """Import the function."""
+        call = self.call or _import_function(self.function)
         if inspect.iscoroutinefunction(call):
             raise BackendError(f"{self} is async; name a plain function, which may call asyncio.run.")
-        yield _Called(call, self._arguments(call))
+        yield _FunctionSession(call, self._arguments(call))
 
     def _arguments(self, call: Callable[..., Any]) -> tuple[str, ...]:
-        """What it can be given; nobody is asked with a function that takes no context."""
+        """The names of its arguments; a function that takes no context is refused."""
         try:
             signature = inspect.signature(call)
-        except (TypeError, ValueError):  # some written in C do not say
+        except (TypeError, ValueError):  # some written in C have no signature
             return ()
         arguments = tuple(signature.parameters)
         try:
@@ -81,57 +83,57 @@ class FunctionSystem(System):
         except TypeError as wrong:
             raise BackendError(
                 f"{self} cannot be called with a context alone: {printable(str(wrong))}. A function takes "
-                f"one argument, and {_SEED} if it likes."
+                f"one argument, and optionally {_SEED}."
             ) from None
         return arguments
 
 
-def _imported(text: str) -> Callable[..., Any]:
-    place, _, name = text.rpartition(":")
+def _import_function(text: str) -> Callable[..., Any]:
+    module, _, name = text.rpartition(":")
     try:
-        found: Any = _module(place)
+        value: Any = _import_module(module)
     except BackendError:
         raise
-    except BaseException as failed:  # whatever a user's module does when it is imported
+    except BaseException as failed:  # a user's module may raise anything
         if isinstance(failed, KeyboardInterrupt):
             raise
-        why = f"{type(failed).__name__}: {shortened(str(failed))}"
-        raise BackendError(f"{printable(place)} cannot be imported: {why}") from failed
+        reason = f"{type(failed).__name__}: {shortened(str(failed))}"
+        raise BackendError(f"{printable(module)} cannot be imported: {reason}") from failed
     for part in name.split("."):
-        if not hasattr(found, part):
-            raise BackendError(f"There is no '{printable(name)}' in {printable(place)}.")
-        found = getattr(found, part)
-    if not callable(found):
-        raise BackendError(f"{printable(text)} is {describe_type(found)}, not a function.")
-    call: Callable[..., Any] = found
+        if not hasattr(value, part):
+            raise BackendError(f"There is no '{printable(name)}' in {printable(module)}.")
+        value = getattr(value, part)
+    if not callable(value):
+        raise BackendError(f"{printable(text)} is {describe_type(value)}, not a function.")
+    call: Callable[..., Any] = value
     return call
 
 
-def _module(place: str) -> ModuleType:
-    """A file's own folder, or else the current one, is where its imports are looked for first."""
-    path = Path(place).expanduser()
-    if not place.endswith(".py"):
-        _look_in(Path.cwd())
-        return import_module(place)
+def _import_module(name: str) -> ModuleType:
+    """Import a file or a module; its imports are searched in its folder, or the current one, first."""
+    path = Path(name).expanduser()
+    if not name.endswith(".py"):
+        _search_in(Path.cwd())
+        return import_module(name)
     if not path.is_file():
-        raise BackendError(f"There is no file {printable(place)}.")
-    _look_in(path.resolve().parent)
+        raise BackendError(f"There is no file {printable(name)}.")
+    _search_in(path.resolve().parent)
     spec = util.spec_from_file_location(f"dialoscope_system_{path.stem}", path)  # hides no other module
     if spec is None or spec.loader is None:
-        raise BackendError(f"{printable(place)} cannot be imported.")  # pragma: no cover - a .py file can
+        raise BackendError(f"{printable(name)} cannot be imported.")  # pragma: no cover - a .py file can
     module = util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
 
-def _look_in(folder: Path) -> None:
+def _search_in(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
 
-class _Called:
-    """The function at work."""
+class _FunctionSession:
+    """A session that calls the function."""
 
     def __init__(self, call: Callable[..., Any], arguments: Sequence[str]) -> None:
         self._call = call
@@ -139,29 +141,31 @@ class _Called:
         self._takes_seed = _SEED in arguments[1:]
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """One call for each, or one for all of them."""
+        """Call the function for each question, or once for all of them."""
         if self._takes_several:
-            yield from self._together(questions)
+            yield from self._answer_together(questions)
             return
         for question in questions:
-            found = self._called(list(question.context), question.seed)
-            yield found if isinstance(found, NoAnswer) else as_reply(found)
+            reply = self._call_safely(list(question.context), question.seed)
+            yield reply if isinstance(reply, NoAnswer) else as_reply(reply)
 
-    def _together(self, questions: Sequence[Question]) -> list[str | NoAnswer]:
+    def _answer_together(self, questions: Sequence[Question]) -> list[str | NoAnswer]:
         contexts = [list(question.context) for question in questions]
-        found = self._called(contexts, [question.seed for question in questions])
-        if isinstance(found, NoAnswer) and len(questions) > 1:  # one by one, to see whose fault it is
-            return [answer for question in questions for answer in self._together([question])]
-        if not isinstance(found, (NoAnswer, list, tuple)):
-            found = NoAnswer(f"the function returned {describe_type(found)} where a list of replies is due")
-        elif not isinstance(found, NoAnswer) and len(found) != len(questions):
-            found = NoAnswer(f"the function returned {len(found)} replies to {len(questions)} contexts")
-        if isinstance(found, NoAnswer):
-            return [found] * len(questions)
-        return [as_reply(one) for one in found]
+        replies = self._call_safely(contexts, [question.seed for question in questions])
+        if isinstance(replies, NoAnswer) and len(questions) > 1:  # one by one, to find which one fails
+            return [answer for question in questions for answer in self._answer_together([question])]
+        if not isinstance(replies, (NoAnswer, list, tuple)):
+            replies = NoAnswer(
+                f"the function returned {describe_type(replies)} where a list of replies is due"
+            )
+        elif not isinstance(replies, NoAnswer) and len(replies) != len(questions):
+            replies = NoAnswer(f"the function returned {len(replies)} replies to {len(questions)} contexts")
+        if isinstance(replies, NoAnswer):
+            return [replies] * len(questions)
+        return [as_reply(reply) for reply in replies]
 
-    def _called(self, given: object, seed: object) -> Any:  # noqa: ANN401 - whatever a function returns
+    def _call_safely(self, argument: object, seed: object) -> Any:  # noqa: ANN401 - whatever a function returns
         try:
-            return self._call(given, seed=seed) if self._takes_seed else self._call(given)
+            return self._call(argument, seed=seed) if self._takes_seed else self._call(argument)
         except (Exception, SystemExit) as error:  # the function is under test too
             return NoAnswer(shortened(f"{type(error).__name__}: {error}"))

@@ -1,7 +1,7 @@
-"""What was answered so far, beside the output: a run that is killed goes on from here and asks nothing twice.
+"""The journal of answers beside an output, from which an interrupted run resumes without asking twice.
 
-A journal is one line of JSON that says which run it belongs to, then one for each time the run was begun, and
-one for each answer, written in one go when it comes. A line that was cut off counts as not written.
+A journal is a line of JSON with the identity of the run, then one for each session of the run, and one for
+each answer, written at once when it arrives. An incomplete last line is ignored.
 """
 
 import json
@@ -24,41 +24,41 @@ FORMAT = "dialoscope journal"
 VERSION = 1
 
 Answers = dict[str, str | NoAnswer]
-"""By the id of its row, what a system said."""
+"""The answer of a system by the id of its row."""
 
 
 @dataclass
 class Progress:
-    """How far a run has come."""
+    """The answers and sessions of a run so far."""
 
     answers: Answers = field(default_factory=dict)
     sessions: list[Mapping[str, Any]] = field(default_factory=list)
-    """Each time it was begun or taken up: when, by which command, with which versions."""
+    """For each start of the run: time, command and versions."""
 
 
 def journal_of(output: Path) -> Path:
-    """Where the journal of an output is."""
+    """The path of the journal of an output."""
     return output.with_name(f"{output.name}.journal")
 
 
 class Journal:
-    """A journal that is being written, by several threads."""
+    """A journal that several threads write."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
         self._lock = Lock()
 
     def note(self, name: str, answer: str | NoAnswer) -> None:
-        """An answer, on the disk when this returns, save for a machine that loses power."""
-        kept = {"error": answer.reason} if isinstance(answer, NoAnswer) else {"response": answer}
-        self._append({"id": name, **kept})
+        """Write an answer, which survives a kill of the process, but not a loss of power."""
+        columns = {"error": answer.reason} if isinstance(answer, NoAnswer) else {"response": answer}
+        self._append({"id": name, **columns})
 
     def begin(self, session: Mapping[str, Any]) -> None:
-        """Note that the run was begun, or taken up."""
+        """Write that the run was started or resumed."""
         self._append({"session": session})
 
     def close(self) -> None:
-        """What comes later is not noted."""
+        """Close the file; later answers are ignored."""
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)
@@ -72,8 +72,8 @@ class Journal:
 
 
 @contextmanager
-def opened(path: Path, identity: Mapping[str, Any], before: Progress) -> Iterator[Journal]:
-    """The journal, to be added to; where there is none, one that begins with what was known before."""
+def open_journal(path: Path, identity: Mapping[str, Any], before: Progress) -> Iterator[Journal]:
+    """Open the journal for appending; a new one begins with the answers of before."""
     if not path.exists():
         _create(path, identity, before)
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -86,41 +86,41 @@ def opened(path: Path, identity: Mapping[str, Any], before: Progress) -> Iterato
 
 
 def read_journal(path: Path, identity: Mapping[str, Any]) -> Progress:
-    """What a journal holds, which must be of the same run."""
+    """Read a journal, which must be of the same run."""
     with path.open("rb") as file:
-        lines = [line for line in map(_parsed, file) if line]
+        lines = [line for line in map(_parse, file) if line]
     head = lines[0] if lines else {}
     if head.get("format") != FORMAT or head.get("version") != VERSION:
         raise RunError(
             f"{printable(str(path))} is no journal of this version of dialoscope. Choose another name for "
-            "the output, or begin anew with --overwrite (overwrite=True)."
+            "the output, or start over with --overwrite (overwrite=True)."
         )
     refuse_another(path, head.get("identity") or {}, identity)
-    found = Progress()
+    progress = Progress()
     for line in lines[1:]:
         if "session" in line:
-            found.sessions.append(line["session"])
+            progress.sessions.append(line["session"])
         elif "response" in line:
-            found.answers[line["id"]] = line["response"]
+            progress.answers[line["id"]] = line["response"]
         elif "error" in line:
-            found.answers[line["id"]] = NoAnswer(line["error"])
-    return found
+            progress.answers[line["id"]] = NoAnswer(line["error"])
+    return progress
 
 
-def refuse_another(path: Path, found: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    """Say what is different about the run that a file belongs to."""
-    recorded = {**found, "system": _blank_signature(str(found.get("system")))}
+def refuse_another(path: Path, own: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    """Refuse a file of another run, and name the difference."""
+    recorded = {**own, "system": _blank_signature(str(own.get("system")))}
     for name, wanted in identity.items():
         if recorded.get(name) != wanted:
             was, now = (printable(f"{value}"[:200]) for value in (recorded.get(name), wanted))
             raise RunError(
                 f"{printable(str(path))} belongs to another run: its {name} is {was}, not {now}. Choose "
-                "another name for the output, or begin anew with --overwrite (overwrite=True)."
+                "another name for the output, or start over with --overwrite (overwrite=True)."
             )
 
 
 def _blank_signature(system: str) -> str:
-    """The signature of a system without secrets, which earlier versions recorded as they were."""
+    """The signature of a system without secrets, which earlier versions recorded in clear."""
     parts = re.fullmatch(r"(command\|command:)(.*)(\|v:\d+)", system, re.DOTALL)
     return f"{parts[1]}{without_secrets(parts[2])}{parts[3]}" if parts else system
 
@@ -140,8 +140,8 @@ def _line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content).encode() + b"\n"
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
-    """Nothing for a line that is not whole."""
+def _parse(line: bytes) -> dict[str, Any]:
+    """The content of a line; nothing for an incomplete one."""
     try:
         content = json.loads(line) if line.endswith(b"\n") else None
     except (ValueError, RecursionError):
@@ -150,14 +150,14 @@ def _parsed(line: bytes) -> dict[str, Any]:
 
 
 def _drop_torn_line(descriptor: int) -> None:
-    """So that what comes next begins a line."""
+    """Remove an incomplete last line."""
     size = end = os.lseek(descriptor, 0, os.SEEK_END)
     while end > 0:
         begin = max(0, end - 4096)
         os.lseek(descriptor, begin, os.SEEK_SET)
-        place = os.read(descriptor, end - begin).rfind(b"\n")
-        if place >= 0:
-            end = begin + place + 1
+        newline = os.read(descriptor, end - begin).rfind(b"\n")
+        if newline >= 0:
+            end = begin + newline + 1
             break
         end = begin
     if end != size:

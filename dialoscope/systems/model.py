@@ -1,4 +1,4 @@
-"""A model on this machine as a system: a folder, an asset, or a name on the hub; causal or seq2seq."""
+"""A local model as a system, causal or seq2seq: a folder, an asset, or a name on the hub."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,17 +34,17 @@ _ENCODERS = frozenset(
         "xlm-roberta",
     }
 )
-"""Kinds of models that read a text from both sides, unless they say that they are decoders."""
+"""Types of bidirectional models, unless their configuration says that they are decoders."""
 _WRITES = re.compile("CausalLM|LMHead|ConditionalGeneration|Model$")
-"""In the names of classes that write; what ends so is a model without a head, which may share its own."""
+"""The names of classes that generate text; `...Model` has no head, but may share its embeddings."""
 
 Form = Literal["auto", "names", "lines"]
-Written = Callable[[Sequence[str], Generation], list[list[str]]]
+Generate = Callable[[Sequence[str], Generation], list[list[str]]]
 
 
 @dataclass(frozen=True)
 class ModelSystem(System):
-    """A model that writes on; the likeliest reply, or with a temperature a draw that the seed decides."""
+    """A model that generates replies: the likeliest, or with a temperature a random sample."""
 
     name: ClassVar[str] = "model"
     at_once: ClassVar[int] = 16
@@ -54,33 +54,33 @@ class ModelSystem(System):
     model: str
     """A folder, an asset, or a name on the hub."""
     revision: str = "main"
-    """Of a model on the hub."""
+    """The revision of a model on the hub."""
     dtype: Dtype = "float32"
-    """How precisely it computes."""
+    """The precision of its computations."""
     form: Form = "auto"
-    """How it reads a context: a line for each turn, with or without names (A:, B:) before them; where nothing
-    is said, with names for a causal model, and without for one that goes from sequence to sequence."""
+    """The form of a context: a line for each turn, with or without names (A:, B:) before them; `auto` is with
+    names for a causal model, and without for a seq2seq model."""
     max_tokens: int = 40
-    """The most tokens of a reply, which also ends with the line."""
+    """Maximum number of tokens of a reply, which also ends with the line."""
     temperature: float = 0.0
-    """How much chance there is; 0: none, the likeliest token each time."""
+    """The sampling temperature; 0: the likeliest token each time."""
     top_k: int = 0
-    """Sample among the so many likeliest tokens; 0: among all."""
+    """Number of the likeliest tokens to sample from; 0: all."""
     top_p: float = 1.0
-    """Sample among the likeliest tokens that have this probability together."""
+    """Total probability of the likeliest tokens to sample from."""
     beams: int = 1
-    """How many texts are followed at once in search of the likeliest."""
+    """Number of beams of the beam search."""
     device: str = field(default="auto", compare=False)
 
     def __post_init__(self) -> None:
         if not self.model:
             raise BackendError("A model needs a name: a folder, an asset, or a name on the hub.")
-        for name, value, known in (("dtype", self.dtype, Dtype), ("form", self.form, Form)):
-            if value not in get_args(known):
-                raise BackendError(f"{name} is '{value}'; it must be one of: {', '.join(get_args(known))}.")
+        for name, value, choices in (("dtype", self.dtype, Dtype), ("form", self.form, Form)):
+            if value not in get_args(choices):
+                raise BackendError(f"{name} is '{value}'; it must be one of: {', '.join(get_args(choices))}.")
         if self.temperature < 0:
             raise BackendError("temperature must be 0 (the likeliest reply) or more.")
-        _ = self.how(0)
+        _ = self.generation(0)
 
     def __str__(self) -> str:
         return self.model
@@ -97,29 +97,29 @@ class ModelSystem(System):
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The model, or what it was trained on top of."""
+        """The model, or the one that it was trained from."""
         return asset_names(self.model)
 
     @property
-    def has_chance(self) -> bool:
-        """Whether another seed gives another reply."""
+    def is_random(self) -> bool:
+        """Whether replies depend on the seed."""
         return self.temperature > 0
 
     def check_samples(self, samples: int) -> None:
-        """The likeliest reply is one."""
+        """Refuse several samples without a temperature, which would all be the same."""
         super().check_samples(samples)
-        if samples > 1 and not self.has_chance:
+        if samples > 1 and not self.is_random:
             raise BackendError(
                 f"{samples} replies of {self.model} would all be the same; set a temperature: "
                 f"{self.model},temperature=0.7."
             )
 
-    def how(self, seed: int) -> Generation:
-        """How replies are generated."""
+    def generation(self, seed: int) -> Generation:
+        """The settings of the generation of replies."""
         return Generation(
             max_tokens=self.max_tokens,
             beams=self.beams,
-            sample=self.has_chance,
+            sample=self.is_random,
             temperature=self.temperature or 1.0,
             top_k=self.top_k,
             top_p=self.top_p,
@@ -127,67 +127,67 @@ class ModelSystem(System):
         )
 
     @contextmanager
-    def opened(self) -> Iterator["_Writing"]:
-        """The model, loaded when it is first asked."""
-        found = find_model(self.model, self.revision)
-        if found.config.get("is_encoder_decoder"):
-            writer = _seq2seq(self, found, self.device, self.fingerprint)
-            yield _Writing(self, writer.write, self.form == "names")
+    def opened(self) -> Iterator["_ModelSession"]:
+        """The model, loaded when it is first used."""
+        files = find_model(self.model, self.revision)
+        if files.config.get("is_encoder_decoder"):
+            writer = _seq2seq(self, files, self.device, self.fingerprint)
+            yield _ModelSession(self, writer.write, self.form == "names")
         else:
-            _refuse_reader(self.model, found.config)
+            _refuse_encoder(self.model, files.config)
             causal = TransformerLanguageModel(self.model, self.revision, self.dtype, device=self.device)
-            yield _Writing(self, causal.generate, self.form != "lines")
+            yield _ModelSession(self, causal.generate, self.form != "lines")
 
 
-class _Writing:
-    """The model at work."""
+class _ModelSession:
+    """A session that generates replies."""
 
-    def __init__(self, system: ModelSystem, write: Written, has_names: bool) -> None:
+    def __init__(self, system: ModelSystem, write: Generate, has_names: bool) -> None:
         self._system, self._write, self._has_names = system, write, has_names
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """All of a seed together."""
-        found: dict[int, str | NoAnswer] = {}
+        """Answer the questions of each seed together."""
+        answers: dict[int, str | NoAnswer] = {}
         for seed in dict.fromkeys(question.seed for question in questions):
-            places = [place for place, question in enumerate(questions) if question.seed == seed]
-            prompts = [prompt(questions[place].context, has_names=self._has_names) for place in places]
-            found.update(zip(places, self._written(prompts, seed), strict=True))
-        return (found[place] for place in range(len(questions)))
+            indices = [index for index, question in enumerate(questions) if question.seed == seed]
+            prompts = [prompt(questions[index].context, has_names=self._has_names) for index in indices]
+            answers.update(zip(indices, self._generate(prompts, seed), strict=True))
+        return (answers[index] for index in range(len(questions)))
 
-    def _written(self, prompts: list[str], seed: int) -> list[str | NoAnswer]:
-        texts = self._write(prompts, self._system.how(seed))
+    def _generate(self, prompts: list[str], seed: int) -> list[str | NoAnswer]:
+        texts = self._write(prompts, self._system.generation(seed))
         return [as_reply(text.strip()) for (text, *_) in texts]
 
 
 def prompt(context: Sequence[str], *, has_names: bool) -> str:
-    """A context as a text to be continued; a turn is one line, since a reply ends with its line."""
+    """The prompt of a context; each turn is one line, since a reply ends with its line."""
     turns = [" ".join(turn.split()) for turn in context]
     if not has_names:
         return "".join(f"{turn}\n" for turn in turns)
     names = ("B", "A")
-    lines = [f"{names[(len(turns) - place) % 2]}: {turn}\n" for place, turn in enumerate(turns)]
+    lines = [f"{names[(len(turns) - index) % 2]}: {turn}\n" for index, turn in enumerate(turns)]
     return "".join([*lines, "B:"])
 
 
-def _refuse_reader(name: str, config: Mapping[str, Any]) -> None:
-    """Say of an encoder or a classifier that it cannot reply."""
-    named = config.get("architectures")
-    classes = [str(one) for one in named] if isinstance(named, list) else []
-    reads_on = config.get("model_type") in _ENCODERS and not config.get("is_decoder")
-    if reads_on or (classes and not any(map(_WRITES.search, classes))):
+def _refuse_encoder(name: str, config: Mapping[str, Any]) -> None:
+    """Refuse an encoder or a classifier, which cannot generate text."""
+    architectures = config.get("architectures")
+    classes = [str(name) for name in architectures] if isinstance(architectures, list) else []
+    is_encoder = config.get("model_type") in _ENCODERS and not config.get("is_decoder")
+    if is_encoder or (classes and not any(map(_WRITES.search, classes))):
         what = f" but {printable(', '.join(classes))}" if classes else ""
         raise BackendError(
-            f"{printable(name)} is no causal or seq2seq model{what}, and cannot write a reply. Name one that "
-            "can, such as smollm2."
+            f"{printable(name)} is no causal or seq2seq model{what}, and cannot generate a reply. Name "
+            "one that can, such as smollm2."
         )
 
 
 @lru_cache(maxsize=1)
-def _seq2seq(system: ModelSystem, found: Model, device: str, fingerprint: str) -> "Seq2seqWriter":
-    """Loaded once for each content of the folder."""
+def _seq2seq(system: ModelSystem, files: Model, device: str, fingerprint: str) -> "Seq2seqWriter":
+    """A seq2seq model; a changed folder is loaded again."""
     try:
-        side = import_module("dialoscope.models.engines.seq2seq")
+        engine = import_module("dialoscope.models.engines.seq2seq")
     except ImportError as missing:
         raise MissingExtra(f"The model {system.model}", missing.name or "torch", "neural") from missing
-    writer: Seq2seqWriter = side.Seq2seqWriter(found, device, system.dtype)
+    writer: Seq2seqWriter = engine.Seq2seqWriter(files, device, system.dtype)
     return writer

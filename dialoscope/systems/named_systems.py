@@ -1,4 +1,4 @@
-"""How a text names a system: `smollm2,temperature=0.7`, `command:./bot --fast`, `http://host/v1#model`."""
+"""Systems from texts: `smollm2,temperature=0.7`, `command:./bot --fast`, `http://host/v1#model`."""
 
 import dataclasses
 import re
@@ -32,24 +32,24 @@ _SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
 
 
 def system(text: str | System | Callable[..., Any]) -> System:
-    """The system that a text names; a function is one, too."""
+    """The system that a text names; functions are systems too."""
     if isinstance(text, System):
         return text
     if callable(text) and not isinstance(text, str):
         return _class("python").of(text)  # type: ignore[no-any-return]
     if not isinstance(text, str) or not text.strip():
         raise BackendError(f"There is no system {text!r:.60}. Name one: {_FORMS}.")
-    kind, named = _kind(text.strip())
+    kind, rest = _split_kind(text.strip())
     chosen = _class(kind)
-    head, words = _split(chosen, named, is_strict=kind != "command")
+    head, words = _split_settings(chosen, rest, is_strict=kind != "command")
     settings = {key: _read(chosen, key, word) for key, word in words.items()}
     if kind in ("http", "https"):
         return chosen(*_address(head), **settings)  # type: ignore[no-any-return]
     return chosen(head, **settings)  # type: ignore[no-any-return]
 
 
-def _kind(text: str) -> tuple[str, str]:
-    """Which kind of system is meant, and the text that names it among those."""
+def _split_kind(text: str) -> tuple[str, str]:
+    """The kind of a system, and the rest of the text."""
     kind, colon, rest = text.partition(":")
     if kind in ("http", "https") and rest.startswith("//"):
         return kind, text
@@ -70,8 +70,8 @@ def _class(kind: str) -> Any:  # noqa: ANN401 - a class of systems
     return getattr(import_module(f"dialoscope.systems.{module}"), name)
 
 
-def _known(chosen: Any) -> list[str]:  # noqa: ANN401
-    """The settings that may stand behind the name: those that have a default."""
+def _setting_names(chosen: Any) -> list[str]:  # noqa: ANN401
+    """The settings that a text may have: those with a default."""
     return [
         field.name
         for field in dataclasses.fields(chosen)
@@ -79,24 +79,24 @@ def _known(chosen: Any) -> list[str]:  # noqa: ANN401
     ]
 
 
-def _listed(known: list[str]) -> str:
-    return f"these: {', '.join(known)}" if known else "none"
+def _listed(names: list[str]) -> str:
+    return f"these: {', '.join(names)}" if names else "none"
 
 
-def _split(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, str]]:  # noqa: ANN401
-    """The name, and the settings behind it; a comma that no setting follows belongs to what is before it."""
-    known = _known(chosen)
+def _split_settings(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, str]]:  # noqa: ANN401
+    """The name and the settings; a comma that is not followed by a setting is part of the value before it."""
+    names = _setting_names(chosen)
     head, *parts = text.split(",")
     settings: dict[str, str] = {}
     for part in parts:
-        found = _SETTING.fullmatch(part)
-        if found and found[1] in known:
-            if found[1] in settings:
-                raise BackendError(f"{chosen.name}: {found[1]} is named twice.")
-            settings[found[1]] = found[2].strip()
-        elif found and is_strict:
-            hint = did_you_mean(found[1], known, f"It has {_listed(known)}.")
-            raise BackendError(f"A system of the kind {chosen.name} has no setting '{found[1]}'. {hint}")
+        match = _SETTING.fullmatch(part)
+        if match and match[1] in names:
+            if match[1] in settings:
+                raise BackendError(f"{chosen.name}: {match[1]} is named twice.")
+            settings[match[1]] = match[2].strip()
+        elif match and is_strict:
+            hint = did_you_mean(match[1], names, f"It has {_listed(names)}.")
+            raise BackendError(f"A system of the kind {chosen.name} has no setting '{match[1]}'. {hint}")
         elif settings:
             last = next(reversed(settings))
             settings[last] += f",{part}"
@@ -109,14 +109,12 @@ def _address(text: str) -> tuple[str, str]:
     address, _, model = text.partition("#")
     if not model:
         shown = printable(re.sub(r"//[^/]*@", "//", address))
-        raise BackendError(
-            f"'{shown}' names no model; write the server's name for it behind a #: {shown}#NAME."
-        )
+        raise BackendError(f"'{shown}' names no model; add the server's name for it after a #: {shown}#NAME.")
     return address, model
 
 
 def _read(chosen: Any, key: str, word: str) -> object:  # noqa: ANN401
-    """A setting's value from its text."""
+    """The value of a setting from its text."""
     hint = get_type_hints(chosen)[key]
     kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     if bool in kinds:

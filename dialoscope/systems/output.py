@@ -1,4 +1,4 @@
-"""The replies as a file, and the record beside it that says how they came about."""
+"""The output file of replies, and the record of the run beside it."""
 
 import json
 import platform
@@ -28,29 +28,29 @@ _INSTEAD = "Choose another name for the output, or replace it with --overwrite (
 
 @dataclass(frozen=True)
 class Output:
-    """A file of replies that is to be, with the journal and the record beside it."""
+    """An output file of replies, with the journal and the record beside it."""
 
     path: Path
     identity: Mapping[str, Any]
-    """What must be the same for answers to belong to one run."""
+    """The settings that all answers of a run have in common."""
 
     @property
     def record(self) -> Path:
-        """Where it is written how the replies came about."""
+        """The path of the record of the run."""
         return self.path.with_name(f"{self.path.name}.run.json")
 
     @property
     def journal(self) -> Path:
-        """Where answers are kept until all are there."""
+        """The path of the journal, which exists until all answers are there."""
         return journal_of(self.path)
 
     def locked(self) -> AbstractContextManager[None]:
-        """One process at a time; a second waits, and then finds everything answered."""
+        """Lock the output; a second process waits, and then finds all answers."""
         waiting = f"Another process writes {self.path}; waiting for it to end."
         return lock(lock_beside(self.path), waiting, temporary=True)
 
     def check(self) -> None:
-        """Say early what would keep it from being written."""
+        """Refuse an output that cannot be written, before anything is asked."""
         if self.path.is_dir():
             raise RunError(f"{printable(str(self.path))} is a folder; name a file, such as replies.jsonl.")
         if not self.path.parent.is_dir():
@@ -66,7 +66,7 @@ class Output:
                 raise RunError(f"{printable(str(path))} cannot be written: {failed.strerror}.") from failed
 
     def progress(self, *, overwrite: bool) -> Progress:
-        """What earlier runs have found; errors of one that came to its end are forgotten, so asked again."""
+        """The answers of earlier runs; errors of a finished run are left out, and so asked again."""
         if overwrite:
             self.journal.unlink(missing_ok=True)
             return Progress()
@@ -102,12 +102,12 @@ class Output:
         return record
 
     def holds(self, lines: list[bytes]) -> bool:
-        """Whether just these are written, and nothing is under way."""
+        """Whether the file has just these lines, and there is no journal."""
         return not self.journal.exists() and self.path.exists() and self.path.read_bytes() == b"".join(lines)
 
     def finish(self, lines: list[bytes], record: Mapping[str, Any]) -> None:
-        """Write all of it; the journal stays until nothing can be lost."""
-        kept = {
+        """Write record and replies; the journal is removed last."""
+        content = {
             "format": FORMAT,
             "version": VERSION,
             "identity": self.identity,
@@ -115,18 +115,18 @@ class Output:
             "sha256": sha256(b"".join(lines)).hexdigest(),
         }
         # ASCII, because paths and commands may hold bytes that are no text.
-        write_atomically(self.record, [json.dumps(kept, indent=1).encode() + b"\n"])
+        write_atomically(self.record, [json.dumps(content, indent=1).encode() + b"\n"])
         write_atomically(self.path, lines)
         self.journal.unlink(missing_ok=True)
 
 
 def _blank_command(session: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A session without secrets, which earlier versions recorded as they were."""
+    """A session without secrets, which earlier versions recorded in clear."""
     return {**session, "command": without_secrets(str(session.get("command", "")))}
 
 
-def session(system: System, asked: int) -> dict[str, Any]:
-    """When, by whom and with what a run was begun or taken up."""
+def describe_session(system: System, asked: int) -> dict[str, Any]:
+    """The time, command, versions and licences of a run's start."""
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": join_without_secrets(sys.argv),
@@ -138,10 +138,10 @@ def session(system: System, asked: int) -> dict[str, Any]:
 
 def _versions(packages: tuple[str, ...]) -> dict[str, str]:
     installed = {distribution.name for distribution in metadata.distributions()}
-    found = {name: metadata.version(name) for name in ("dialoscope", *packages) if name in installed}
-    return {**found, "python": platform.python_version(), "platform": sys.platform}
+    versions = {name: metadata.version(name) for name in ("dialoscope", *packages) if name in installed}
+    return {**versions, "python": platform.python_version(), "platform": sys.platform}
 
 
-def kept(answer: str | NoAnswer) -> dict[str, str]:
-    """An answer as columns of a row: a reply, or why there is none."""
+def answer_columns(answer: str | NoAnswer) -> dict[str, str]:
+    """The columns of an answer: `response`, or `error` with the reason."""
     return {"error": answer.reason} if isinstance(answer, NoAnswer) else {"response": answer}

@@ -1,8 +1,8 @@
-"""What is under test: something that is given contexts and answers.
+"""Systems under test, which reply to contexts.
 
-A system is a frozen dataclass, a description: cheap to make, compare and sign. What it needs (a process, a
-connection, weights) is there while a session is open. Settings that cannot change a reply (how long to wait,
-how often to try) are fields with `compare=False` and stay out of the signature.
+A system is a frozen dataclass, a description that is cheap to make, compare and sign. Its resources (a
+process, a connection, weights) exist while a session is open. Settings that cannot change a reply (timeouts,
+numbers of retries) are fields with `compare=False`, and are not in the signature.
 """
 
 from abc import ABC, abstractmethod
@@ -14,78 +14,78 @@ from dialoscope.core.errors import BackendError
 
 
 class Question(NamedTuple):
-    """One thing a system is asked: a context, and which sample of its replies."""
+    """A context to reply to, and the number of the sample."""
 
     id: str
     context: tuple[str, ...]
     sample: int = 0
     seed: int = 0
-    """For whatever chance the system has; another for each sample."""
+    """The seed of random choices; another one for each sample."""
 
 
 class NoAnswer(NamedTuple):
-    """Why there is no reply."""
+    """The reason why there is no reply."""
 
     reason: str
 
 
 class Session(Protocol):
-    """A system at work, in one thread."""
+    """An open connection to a system, used by one thread."""
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """A reply to each, in their order, as they become ready; an exception ends the whole run."""
+        """Yield a reply to each question, in order; an exception ends the whole run."""
 
 
 class System(ABC):
-    """Answers contexts; the last turn of a context is what it is told."""
+    """A system that replies to contexts; it replies to the last turn."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     name: ClassVar[str]
     version: ClassVar[int] = 1
     at_once: ClassVar[int] = 1
-    """Questions that a session likes to be given together."""
+    """Preferred number of questions in a call."""
     usual_workers: ClassVar[int] = 1
-    """Sessions at work side by side, where nobody says how many."""
+    """Default number of parallel sessions."""
     most_workers: ClassVar[int | None] = None
-    """Where more would gain nothing."""
+    """Maximum number of parallel sessions that gain speed."""
     packages: ClassVar[tuple[str, ...]] = ()
-    """Whose versions may show in the replies."""
+    """Packages whose versions may change replies."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What the system is called in tables, where nobody names it."""
+        """The default name of the system in tables."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what is behind the description, where that can be told: another one is another system."""
+        """A hash of the resources, if there is one: another hash is another system."""
         return ""
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The names of the assets that its replies are made with."""
+        """The names of the assets that it uses."""
         return ()
 
     def check_samples(self, samples: int) -> None:
-        """Refuse to give none, or several where they would all be the same."""
+        """Refuse zero samples, and several where all would be the same."""
         if samples < 1:
             raise BackendError(f"samples is {samples}; it must be 1 or more.")
 
     @abstractmethod
     def opened(self) -> AbstractContextManager[Session]:
-        """A session; what was started for it ends with it."""
+        """Open a session; its resources are released when it closes."""
 
     def reply(self, contexts: Sequence[Sequence[str]], samples: int = 1, seed: int = 0) -> list[list[str]]:
-        """`samples` replies to each context; the first that fails is raised."""
+        """`samples` replies to each context; an error if any has none."""
         self.check_samples(samples)
-        asked = [
-            Question(str(place), tuple(context), sample, seed + sample)
-            for place, context in enumerate(contexts, 1)
+        questions = [
+            Question(str(number), tuple(context), sample, seed + sample)
+            for number, context in enumerate(contexts, 1)
             for sample in range(samples)
         ]
         with self.opened() as session:
-            found = [_text(answer) for answer in session.answers(asked)]
-        return [found[place : place + samples] for place in range(0, len(found), samples)]
+            replies = [_text(answer) for answer in session.answers(questions)]
+        return [replies[begin : begin + samples] for begin in range(0, len(replies), samples)]
 
 
 def _text(answer: str | NoAnswer) -> str:

@@ -1,4 +1,4 @@
-"""Replies that were recorded, as a system: looked up by id and context, and nobody is asked."""
+"""A file of recorded replies as a system; replies are looked up by id and context."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -20,16 +20,16 @@ from dialoscope.systems.protocol import NoAnswer, Question, System
 
 @dataclass(frozen=True)
 class RecordedSystem(System):
-    """A file of replies; a context is answered with the reply to that id, or else to the same context."""
+    """A file of replies; the reply to a context is the one with its id, or else with the same context."""
 
     name: ClassVar[str] = "recorded"
     at_once: ClassVar[int] = 256
     most_workers: ClassVar[int | None] = 1
 
     file: str
-    """In any format that replies can be read from."""
+    """A file in any format that replies can be read from."""
     system: str = ""
-    """Whose replies are taken, where the file holds those of several."""
+    """The system whose replies are used, if the file has those of several."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "file", str(self.file))
@@ -41,42 +41,42 @@ class RecordedSystem(System):
 
     @property
     def label(self) -> str:
-        """Whose replies these are, or the file's name."""
+        """The name of the system, or of the file."""
         return self.system or Path(self.file).name.partition(".")[0] or self.file
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the file holds."""
+        """A hash of the file."""
         if not Path(self.file).exists():
             raise BackendError(f"There is no file {printable(self.file)}.")
         return hash_path(Path(self.file))
 
     @contextmanager
-    def opened(self) -> Iterator["_Record"]:
-        """The file, read."""
+    def opened(self) -> Iterator["_RecordedSession"]:
+        """Read the file."""
         log = ReadLog()
-        found = [row.example for row in read(self.file, on_error="skip").rows(log)]
+        examples = [row.example for row in read(self.file, on_error="skip").rows(log)]
         if log.problem_count:
-            notice(f"{self.file}: {log.problem_count} rows hold no reply, such as: {log.problems[0]}")
-        yield _Record(self._chosen(found))
+            notice(f"{self.file}: {log.problem_count} rows have no reply, such as: {log.problems[0]}")
+        yield _RecordedSession(self._select(examples))
 
-    def _chosen(self, examples: Sequence[Example]) -> list[Example]:
+    def _select(self, examples: Sequence[Example]) -> list[Example]:
         systems = sorted({example.system for example in examples})
         shown = printable(", ".join(systems[:20]))
         if self.system and self.system not in systems:
             raise BackendError(
-                f"{printable(self.file)} holds no replies of '{printable(self.system)}', but of: {shown}."
+                f"{printable(self.file)} has no replies of '{printable(self.system)}', but of: {shown}."
             )
         if not self.system and len(systems) > 1:
             raise BackendError(
-                f"{printable(self.file)} holds the replies of {len(systems)} systems; choose one behind the "
-                f"file's name, as in file:FILE,system=NAME: {shown}."
+                f"{printable(self.file)} has the replies of {len(systems)} systems; choose one, as in "
+                f"file:FILE,system=NAME: {shown}."
             )
-        return [one for one in examples if self.system in ("", one.system)]
+        return [example for example in examples if self.system in ("", example.system)]
 
 
-class _Record:
-    """The replies, by what they reply to."""
+class _RecordedSession:
+    """The replies by id and by context."""
 
     def __init__(self, examples: Sequence[Example]) -> None:
         self._by_id: dict[str, list[Example]] = defaultdict(list)
@@ -87,20 +87,20 @@ class _Record:
                 self._by_context[example.context].append(example)
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """One after the other."""
+        """Look up the questions one by one."""
         return map(self._answer, questions)
 
     def _answer(self, question: Question) -> str | NoAnswer:
-        numbered = self._under(f"{question.id}#{question.sample + 1}", question.context)
+        numbered = self._with_id(f"{question.id}#{question.sample + 1}", question.context)
         if numbered:  # as `respond` writes several replies to one context
             return as_reply(numbered[0].response)
-        known = self._under(question.id, question.context) or self._by_context.get(question.context, [])
-        if question.sample < len(known):
-            return as_reply(known[question.sample].response)
+        replies = self._with_id(question.id, question.context) or self._by_context.get(question.context, [])
+        if question.sample < len(replies):
+            return as_reply(replies[question.sample].response)
         return NoAnswer(
-            f"no more than {len(known)} to this are recorded" if known else "no reply to this is recorded"
+            f"no more than {len(replies)} to this are recorded" if replies else "no reply to this is recorded"
         )
 
-    def _under(self, name: str, context: tuple[str, ...]) -> list[Example]:
-        """The replies of an id, unless they are to something else."""
-        return [one for one in self._by_id.get(name, ()) if one.context in ((), context)]
+    def _with_id(self, name: str, context: tuple[str, ...]) -> list[Example]:
+        """The replies with an id, unless they have another context."""
+        return [example for example in self._by_id.get(name, ()) if example.context in ((), context)]

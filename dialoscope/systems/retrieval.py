@@ -1,4 +1,4 @@
-"""A baseline without a model: the reply that people gave to the most similar thing they were told."""
+"""A baseline without a model: the reply in a corpus to the most similar context."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,9 +18,9 @@ from dialoscope.text.nearest import TfidfIndex, rank_nearest
 
 @dataclass(frozen=True)
 class RetrievalSystem(System):
-    """Answers with the reply in a corpus whose context is nearest, by the cosine of TF-IDF vectors.
+    """Replies with the reply in a corpus to the nearest context, by the cosine of TF-IDF vectors.
 
-    There is no chance in it: further samples are the replies next in nearness, each another text.
+    It is deterministic: further samples are the next nearest replies that differ.
     """
 
     name: ClassVar[str] = "retrieval"
@@ -31,9 +31,9 @@ class RetrievalSystem(System):
     corpus: str
     """A file of dialogues or replies, or an asset such as chitchat."""
     turns: int = 1
-    """How many of the last turns are compared; 0: all."""
+    """Number of last turns that are compared; 0: all."""
     same: bool = False
-    """Whether the very same context may be found in the corpus: its reply is what people said, no system."""
+    """Whether the same context may be retrieved from the corpus; its reply is a reference."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "corpus", str(self.corpus))
@@ -47,7 +47,7 @@ class RetrievalSystem(System):
 
     @property
     def label(self) -> str:
-        """Named after the corpus."""
+        """A name made of that of the corpus."""
         return f"retrieval-{Path(self.corpus).name.partition('.')[0] or self.corpus}"
 
     @property
@@ -59,57 +59,57 @@ class RetrievalSystem(System):
 
     @property
     def asset_names(self) -> tuple[str, ...]:
-        """The corpus, where it is an asset."""
+        """The corpus, if it is an asset."""
         return (self.corpus,) if is_asset(self.corpus) else ()
 
     @contextmanager
-    def opened(self) -> Iterator["_Searched"]:
-        """The corpus, read and indexed."""
-        yield _Searched(self, _index(self.corpus, self.turns, self.fingerprint))
+    def opened(self) -> Iterator["_RetrievalSession"]:
+        """Read and index the corpus."""
+        yield _RetrievalSession(self, _index(self.corpus, self.turns, self.fingerprint))
 
 
 class _Corpus(NamedTuple):
     nearest: TfidfIndex
     replies: list[str]
-    places: dict[tuple[str, ...], list[int]]
-    """Where the replies to a context are."""
+    indices: dict[tuple[str, ...], list[int]]
+    """The indices of the replies to each context."""
 
 
 @lru_cache(maxsize=1)
 def _index(corpus: str, turns: int, fingerprint: str) -> _Corpus:
-    """Made once for each content of the corpus."""
-    found = list(read_dialogues(corpus))
-    if not found:
-        raise BackendError(f"{printable(corpus)}: nobody answers anything in it.")
-    compared = TfidfIndex([" ".join(example.context[-turns:]) for example in found])
-    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for place, example in enumerate(found):
-        places[example.context].append(place)
-    return _Corpus(compared, [example.response for example in found], places)
+    """The index of a corpus; a changed corpus is indexed again."""
+    examples = list(read_dialogues(corpus))
+    if not examples:
+        raise BackendError(f"{printable(corpus)}: it has no turn with a turn before it.")
+    nearest = TfidfIndex([" ".join(example.context[-turns:]) for example in examples])
+    indices: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index, example in enumerate(examples):
+        indices[example.context].append(index)
+    return _Corpus(nearest, [example.response for example in examples], indices)
 
 
-class _Searched:
-    """The corpus at work."""
+class _RetrievalSession:
+    """Searches the corpus."""
 
     def __init__(self, system: RetrievalSystem, corpus: _Corpus) -> None:
         self._system, self._corpus = system, corpus
 
     def answers(self, questions: Sequence[Question]) -> Iterator[str | NoAnswer]:
-        """One after the other."""
+        """Answer the questions one by one."""
         return map(self._answer, questions)
 
     def _answer(self, question: Question) -> str | NoAnswer:
-        near = self._corpus.nearest.similarities(" ".join(question.context[-self._system.turns :]))
+        similarities = self._corpus.nearest.similarities(" ".join(question.context[-self._system.turns :]))
         if not self._system.same:
-            near[self._corpus.places.get(question.context, [])] = 0
-        wanted, found = question.sample + 1, list[str]()
-        for most in (4 * wanted, len(near)):
-            replies = (self._corpus.replies[place] for place in rank_nearest(near, most))
-            found = list(dict.fromkeys(replies))
-            if len(found) >= wanted:
-                return as_reply(found[question.sample])
+            similarities[self._corpus.indices.get(question.context, [])] = 0
+        wanted, replies = question.sample + 1, list[str]()
+        for count in (4 * wanted, len(similarities)):
+            nearest = (self._corpus.replies[index] for index in rank_nearest(similarities, count))
+            replies = list(dict.fromkeys(nearest))
+            if len(replies) >= wanted:
+                return as_reply(replies[question.sample])
         return NoAnswer(
-            f"no more than {len(found)} replies in the corpus come near this"
-            if found
+            f"no more than {len(replies)} replies in the corpus have a word in common with this"
+            if replies
             else "nothing in the corpus has a word in common with this"
         )

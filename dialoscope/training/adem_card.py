@@ -1,4 +1,4 @@
-"""What a checkpoint of ADEM tells of itself."""
+"""The card of ADEM."""
 
 import math
 from collections.abc import Mapping
@@ -10,22 +10,22 @@ from dialoscope.training.card import table, tools
 
 
 def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
-    """A page for people: what it is, how far it can be trusted, and how it was made."""
+    """The card: what it is, how well it predicts ratings of new contexts and systems, how it was made."""
     settings, figures = spec["settings"], spec["figures"]
     return "\n".join(
         [
             f"# {folder.resolve().name}",
             "",
             f"A bilinear form over {settings['dims']} dimensions of `{settings['model']}`, trained with "
-            "`dialoscope train adem`: it foretells how people rate a reply, from 1 to 5.",
+            "`dialoscope train adem`: it predicts the rating of a reply, from 1 to 5.",
             "",
-            *([f"**Take care.** {figures['warning']}", ""] if figures["warning"] else []),
-            "## Contexts that it has not met",
-            f"Contexts were cut into {settings['folds']} parts, {settings['seeds']} times; each part was "
-            "foretold by a model that had met none of its contexts. Before: both matrices the identity. Mean "
-            "± sd over parts.",
+            *([f"**Warning.** {figures['warning']}", ""] if figures["warning"] else []),
+            "## Held-out contexts",
+            f"Contexts were split into {settings['folds']} parts, {settings['seeds']} times; each part was "
+            "predicted by a model trained on none of its contexts. Before: both matrices are the identity. "
+            "Mean ± sd over parts.",
             *table(
-                ("correlation with people", "before", "after"),
+                ("correlation with ratings", "before", "after"),
                 [
                     (
                         name,
@@ -35,15 +35,15 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
                 ],
             ),
             "",
-            "## Systems that it has not met",
-            "Each reply was foretold by two models that had not met its context: one that had met other "
-            "replies of its system, and one that had not. Correlations are within the replies of a system.",
+            "## Held-out systems",
+            "Each reply was predicted by two models not trained on its context: one trained on other replies "
+            "of its system, and one on none. Correlations are within the replies of a system.",
             *table(
-                ("system", "replies", "Pearson, met", "not met", "Spearman, met", "not met"),
+                ("system", "replies", "Pearson, seen", "held out", "Spearman, seen", "held out"),
                 [
                     *(
-                        _system(f"`{printable(name)}`", found)
-                        for name, found in figures["systems"]["each"].items()
+                        _system(f"`{printable(name)}`", own)
+                        for name, own in figures["systems"]["each"].items()
                     ),
                     _system("mean", figures["systems"]["mean"]),
                 ],
@@ -54,8 +54,8 @@ def card_of_adem(folder: Path, spec: Mapping[str, Any]) -> str:
             "## Recipe",
             *table(("setting", "value"), [(name, str(value)) for name, value in settings.items()]),
             "",
-            f"Steps of the descent: {figures['steps']}, the median of what was best for contexts "
-            "kept apart. Scores were put on people's scale by a line through what was foretold of these.",
+            f"Steps of the descent: {figures['steps']}, the median of the best numbers for held-out "
+            "contexts. Scores were calibrated to ratings by a line through the predictions of these.",
             *tools(spec),
             "",
         ]
@@ -66,27 +66,27 @@ def _data(data: Mapping[str, Any]) -> list[str]:
     scales = "; ".join(
         f"{printable(name)}: {low:g} to {high:g}" for name, (low, high) in data["scales"].items()
     )
-    lacks = ", ".join(f"{count:,} without {what}" for what, count in sorted(data["left out"].items()))
+    missing = ", ".join(f"{count:,} without {what}" for what, count in sorted(data["left out"].items()))
     return [
         "## Data",
         f"{', '.join(map(printable, data['files']))}: {data['replies']:,} rated replies of "
-        f"{len(data['systems']):,} systems to {data['contexts']:,} contexts; left out: {lacks or 'none'}. "
+        f"{len(data['systems']):,} systems to {data['contexts']:,} contexts; left out: {missing or 'none'}. "
         f"Ratings and their scales: {scales}. SHA-256 {data['sha256']}.",
         "",
         f"Licence of the data: {data['licence'] or 'not stated'}.",
     ]
 
 
-def _system(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
-    each = (number(found[met][kind]) for kind in ("pearson", "spearman") for met in ("seen", "unseen"))
-    return (name, f"{found['n']:,}", *each)
+def _system(name: str, figures: Mapping[str, Any]) -> tuple[str, ...]:
+    each = (number(figures[met][kind]) for kind in ("pearson", "spearman") for met in ("seen", "unseen"))
+    return (name, f"{figures['n']:,}", *each)
 
 
-def spread(found: Mapping[str, float]) -> str:
-    """A mean, and how far it scatters."""
-    return f"{number(found['mean'])} ± {number(found['sd'])}"
+def spread(values: Mapping[str, float]) -> str:
+    """A mean and its standard deviation."""
+    return f"{number(values['mean'])} ± {number(values['sd'])}"
 
 
 def number(value: float) -> str:
-    """As people read it."""
+    """A correlation with three digits, or `undefined`."""
     return "undefined" if math.isnan(value) else f"{value:.3f}"

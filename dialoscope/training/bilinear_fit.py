@@ -1,4 +1,4 @@
-"""Fit a bilinear form to ratings, and see how it does on contexts and systems that it never met."""
+"""Fit a bilinear form to ratings, and evaluate it on held-out contexts and systems."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -15,150 +15,148 @@ from dialoscope.models.bilinear import Bilinear, ReplyVectors
 from dialoscope.training.recipes import AdemRecipe
 
 FEWEST = 20
-"""Rated replies without which nothing is learned."""
+"""The minimum number of rated replies."""
 
 _WITHIN = 99.0
-"""The percentage of rated replies to unknown contexts that count as known in kind."""
+"""The percentage of held-out replies that are within the limit of strangeness."""
 
 _LEAST = 1e-6
-"""Of a spread, so that texts of which nothing is lost are not infinitely strange to each other."""
+"""The minimum spread of what the projection loses, so that no text is infinitely strange."""
 
 
-class Lesson(NamedTuple):
-    """Vectors of replies, and what people gave them."""
+class RatedVectors(NamedTuple):
+    """The vectors of replies, contexts and references, and the ratings."""
 
     sides: ReplyVectors
     ratings: Floats
 
-    def take(self, chosen: NDArray[np.bool_]) -> "Lesson":
-        """Some of the replies."""
-        rows = np.flatnonzero(chosen)
-        return Lesson(self.sides.take(rows), self.ratings[rows])
+    def take(self, mask: NDArray[np.bool_]) -> "RatedVectors":
+        """The replies where a mask is true."""
+        rows = np.flatnonzero(mask)
+        return RatedVectors(self.sides.take(rows), self.ratings[rows])
 
-    def seen_by(self, form: Bilinear) -> "Lesson":
-        """With vectors in the dimensions that a form keeps."""
-        return Lesson(ReplyVectors(*map(form.project, self.sides)), self.ratings)
+    def project(self, form: Bilinear) -> "RatedVectors":
+        """The same with vectors in the principal components of a form."""
+        return RatedVectors(ReplyVectors(*map(form.project, self.sides)), self.ratings)
 
 
-class Change(NamedTuple):
-    """By how much the two matrices differ from where they began."""
+class MatrixChange(NamedTuple):
+    """The difference of both matrices from their initial values."""
 
     context: Floats
     reference: Floats
 
-    def plus(self, other: "Change", times: float) -> "Change":
-        """A step further."""
-        return Change(self.context + times * other.context, self.reference + times * other.reference)
+    def add(self, other: "MatrixChange", times: float) -> "MatrixChange":
+        """The sum with a multiple of another change."""
+        return MatrixChange(self.context + times * other.context, self.reference + times * other.reference)
 
-    def dot(self, other: "Change") -> float:
-        """The sum of products."""
+    def dot(self, other: "MatrixChange") -> float:
+        """The scalar product."""
         return float((self.context * other.context).sum() + (self.reference * other.reference).sum())
 
 
-def begun(lesson: Lesson, dims: int) -> Bilinear:
-    """Before anything is learned: both matrices the identity, scores with the mean and spread of ratings."""
-    texts = np.concatenate(lesson.sides)
+def initial_form(data: RatedVectors, dims: int) -> Bilinear:
+    """The form before training: both matrices are the identity, scores have the ratings' mean and spread."""
+    texts = np.concatenate(data.sides)
     mean = texts.mean(axis=0)
     values, axes = np.linalg.eigh(np.cov((texts - mean).T))
-    kept = min(dims, int((values > 1e-12 * values[-1]).sum()))
-    axes = _turned(axes[:, ::-1][:, :kept])
+    count = min(dims, int((values > 1e-12 * values[-1]).sum()))
+    axes = _fix_signs(axes[:, ::-1][:, :count])
     plain = Bilinear(
-        mean, axes, np.eye(kept), np.eye(kept), np.array([0.0, 1.0]),
-        np.zeros(2 * kept + 2), np.ones(2 * kept + 2), np.ones(1),
+        mean, axes, np.eye(count), np.eye(count), np.array([0.0, 1.0]),
+        np.zeros(2 * count + 2), np.ones(2 * count + 2), np.ones(1),
     )  # fmt: skip
-    found = plain.ratings(lesson.sides)
-    beta = found.std() / lesson.ratings.std()
+    scores = plain.ratings(data.sides)
+    beta = scores.std() / data.ratings.std()
     if not beta > 1e-12:
-        raise TrainingError(
-            "To the encoder all replies are alike, so that there is nothing to learn from them."
-        )
-    alpha = found.mean() - beta * lesson.ratings.mean()
-    places = plain.positions(lesson.sides)
-    # Directions are those of all texts together, of which there are more than contexts alone.
+        raise TrainingError("All replies have the same vector, so that no form can be fitted to them.")
+    alpha = scores.mean() - beta * data.ratings.mean()
+    places = plain.positions(data.sides)
+    # The components are those of all texts together, which are more than the contexts.
     lost = np.maximum(places[:, -2:].std(axis=0), _LEAST)
-    spread = np.concatenate([*2 * [np.sqrt(values[::-1][:kept])], lost])
+    spread = np.concatenate([*2 * [np.sqrt(values[::-1][:count])], lost])
     return replace(plain, scale=np.array([alpha, beta]), centre=places.mean(axis=0), spread=spread)
 
 
-def _turned(axes: Floats) -> Floats:
-    """The same directions, each with its largest part positive: which way round is chance."""
+def _fix_signs(axes: Floats) -> Floats:
+    """The same axes, each with its largest element positive, since their signs are arbitrary."""
     largest = np.abs(axes).argmax(axis=0)
     return np.asarray(axes * np.sign(axes[largest, np.arange(axes.shape[1])]))
 
 
-def descent(start: Bilinear, lesson: Lesson, l2: float) -> Iterator[Bilinear]:
-    """After each step of conjugate gradients down squared error and squared distance from the identity.
+def descent(start: Bilinear, data: RatedVectors, l2: float) -> Iterator[Bilinear]:
+    """The form after each step of conjugate gradients on squared error and distance from the identity.
 
-    The squared distance counts `l2` times as much as the features of a reply do on average. Form and lesson
-    are of few dimensions already.
+    The weight of the squared distance is `l2` times the mean squared features of a reply. Form and vectors
+    are projected already.
     """
-    context, reference, reply = lesson.sides
+    context, reference, reply = data.sides
     beta = float(start.scale[1])
-    wrong = lesson.ratings - start.ratings(lesson.sides)
+    errors = data.ratings - start.ratings(data.sides)
 
-    def applied(change: Change) -> Floats:
+    def apply(change: MatrixChange) -> Floats:
         moved = ((context @ change.context + reference @ change.reference) * reply).sum(axis=1) / beta
-        return np.asarray(moved - moved.mean())  # α follows, so that the mean stays right
+        return np.asarray(moved - moved.mean())  # α changes too, so that the mean stays the same
 
-    def gathered(errors: Floats) -> Change:
+    def gather(errors: Floats) -> MatrixChange:
         pull = (errors - errors.mean())[:, None] * reply / beta
-        return Change(context.T @ pull, reference.T @ pull)
+        return MatrixChange(context.T @ pull, reference.T @ pull)
 
     sizes = ((context**2).sum(axis=1) + (reference**2).sum(axis=1)) * (reply**2).sum(axis=1)
-    hold = l2 * float(sizes.mean()) / beta**2
-    found = Change(np.zeros_like(start.context_matrix), np.zeros_like(start.reference_matrix))
-    left = gathered(wrong)
-    ahead, size = left, left.dot(left)
+    penalty = l2 * float(sizes.mean()) / beta**2
+    change = MatrixChange(np.zeros_like(start.context_matrix), np.zeros_like(start.reference_matrix))
+    residual = gather(errors)
+    direction, size = residual, residual.dot(residual)
     first = size
     while size > 1e-20 * first:
-        moved = gathered(applied(ahead)).plus(ahead, hold)
-        pace = size / ahead.dot(moved)
-        found, left = found.plus(ahead, pace), left.plus(moved, -pace)
-        before, size = size, left.dot(left)
-        ahead = left.plus(ahead, size / before)
-        yield _changed(start, found, lesson)
+        moved = gather(apply(direction)).add(direction, penalty)
+        rate = size / direction.dot(moved)
+        change, residual = change.add(direction, rate), residual.add(moved, -rate)
+        before, size = size, residual.dot(residual)
+        direction = residual.add(direction, size / before)
+        yield _apply_change(start, change, data)
 
 
-def _changed(start: Bilinear, change: Change, lesson: Lesson) -> Bilinear:
-    """With other matrices, and scores with the mean of the ratings."""
-    found = replace(
+def _apply_change(start: Bilinear, change: MatrixChange, data: RatedVectors) -> Bilinear:
+    """The form with changed matrices, and scores with the mean of the ratings."""
+    form = replace(
         start,
         context_matrix=start.context_matrix + change.context,
         reference_matrix=start.reference_matrix + change.reference,
     )
     alpha, beta = start.scale
-    off = float((found.ratings(lesson.sides) - lesson.ratings).mean())
-    return replace(found, scale=np.array([alpha + off * beta, beta]))
+    offset = float((form.ratings(data.sides) - data.ratings).mean())
+    return replace(form, scale=np.array([alpha + offset * beta, beta]))
 
 
-def within(form: Bilinear) -> Bilinear:
-    """The form for vectors that are in its dimensions already."""
+def without_projection(form: Bilinear) -> Bilinear:
+    """The form for vectors that are projected already."""
     dims = form.axes.shape[1]
     return replace(form, mean=np.zeros(dims), axes=np.eye(dims))
 
 
-def after(start: Bilinear, lesson: Lesson, recipe: AdemRecipe, steps: int) -> Bilinear:
-    """What so many steps make of a form."""
-    way = descent(within(start), lesson.seen_by(start), recipe.l2)
-    *_, found = (start, *islice(way, steps))
-    return replace(found, mean=start.mean, axes=start.axes)
+def fit_form(start: Bilinear, data: RatedVectors, recipe: AdemRecipe, steps: int) -> Bilinear:
+    """The form after so many steps of descent."""
+    forms = descent(without_projection(start), data.project(start), recipe.l2)
+    *_, form = (start, *islice(forms, steps))
+    return replace(form, mean=start.mean, axes=start.axes)
 
 
 class Stop(NamedTuple):
-    """After how many steps a descent does best on what is kept apart, and how it went."""
+    """The number of steps that is best on held-out replies, and the errors after each."""
 
     steps: int
     history: tuple[dict[str, Any], ...]
 
 
-def stopped(lesson: Lesson, apart: Lesson, recipe: AdemRecipe) -> Stop:
-    """Early: when for a while no step did any better; 0 where the identity does best."""
-    start = begun(lesson, recipe.dims)
-    taught, asked = lesson.seen_by(start), apart.seen_by(start)
-    history = [_judged(0, within(start), taught, asked)]
+def find_stop(data: RatedVectors, held_out: RatedVectors, recipe: AdemRecipe) -> Stop:
+    """Stop early, after `patience` steps without improvement; 0 steps where the identity is best."""
+    start = initial_form(data, recipe.dims)
+    training, validation = data.project(start), held_out.project(start)
+    history = [_measure_errors(0, without_projection(start), training, validation)]
     best = 0
-    for number, found in enumerate(descent(within(start), taught, recipe.l2), 1):
-        history.append(_judged(number, found, taught, asked))
+    for number, form in enumerate(descent(without_projection(start), training, recipe.l2), 1):
+        history.append(_measure_errors(number, form, training, validation))
         if history[-1]["validation"] < history[best]["validation"]:
             best = number
         if number >= recipe.steps or number - best >= recipe.patience:
@@ -166,108 +164,116 @@ def stopped(lesson: Lesson, apart: Lesson, recipe: AdemRecipe) -> Stop:
     return Stop(best, tuple(history))
 
 
-def _judged(step: int, found: Bilinear, lesson: Lesson, apart: Lesson) -> dict[str, Any]:
+def _measure_errors(
+    step: int, form: Bilinear, training: RatedVectors, validation: RatedVectors
+) -> dict[str, Any]:
     """The mean squared errors."""
-    errors = [float(((found.ratings(one.sides) - one.ratings) ** 2).mean()) for one in (lesson, apart)]
+    errors = [
+        float(((form.ratings(part.sides) - part.ratings) ** 2).mean()) for part in (training, validation)
+    ]
     return {"step": step, "training": errors[0], "validation": errors[1]}
 
 
-def parts_of(contexts: Sequence[str], count: int, seed: int) -> Ints:
-    """A part for each reply, those to one context in the same: drawn, whatever the order of the replies."""
-    owner = numbered(contexts)
+def assign_parts(contexts: Sequence[str], count: int, seed: int) -> Ints:
+    """A random part for each reply, the same for all replies to a context, whatever their order."""
+    owner = number_texts(contexts)
     different = owner.max() + 1
     if different < count:
         raise TrainingError(
-            f"There are {different} different contexts, which cannot be cut into {count} parts; rate "
-            "replies to more contexts, or cut into fewer (--folds)."
+            f"There are {different} different contexts, which cannot be split into {count} parts; rate "
+            "replies to more contexts, or split into fewer (--folds)."
         )
-    drawn = np.random.default_rng(seed).permutation(different)
-    return np.asarray((drawn % count)[owner])
+    order = np.random.default_rng(seed).permutation(different)
+    return np.asarray((order % count)[owner])
 
 
-def numbered(texts: Sequence[str]) -> Ints:
-    """A number for each text, the same for the same text, by their order in the alphabet."""
+def number_texts(texts: Sequence[str]) -> Ints:
+    """A number for each text, the same for equal texts, in alphabetical order."""
     numbers = {text: number for number, text in enumerate(sorted(set(texts)))}
     return np.array([numbers[text] for text in texts], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """What models said of replies to contexts that they had not met, for one way of cutting."""
+class CrossValidation:
+    """The predictions for replies to held-out contexts, for one split."""
 
     parts: Ints
     before: Floats
-    """By the identity."""
-    learned: Floats
+    """Predictions of the identity."""
+    after: Floats
+    """Predictions of trained forms."""
     strangeness: Floats
-    """In units of the spread in training."""
+    """Distances from the training data, in units of its spread."""
     stops: tuple[Stop, ...]
 
 
-def trial(lesson: Lesson, contexts: Sequence[str], recipe: AdemRecipe, seed: int) -> Trial:
-    """Each part in turn is kept apart, the next one says when to stop, and the others teach."""
-    parts = parts_of(contexts, recipe.folds, seed)
-    before, learned, strange = np.empty((3, len(parts)))
+def cross_validate(
+    data: RatedVectors, contexts: Sequence[str], recipe: AdemRecipe, seed: int
+) -> CrossValidation:
+    """Hold out each part in turn; the next one is for validation, the others for training."""
+    parts = assign_parts(contexts, recipe.folds, seed)
+    before, after, strangeness = np.empty((3, len(parts)))
     stops = []
     for part in range(recipe.folds):
-        chooses = (part + 1) % recipe.folds
-        teach, choose = lesson.take(~np.isin(parts, (part, chooses))), lesson.take(parts == chooses)
-        stops.append(stopped(varied(teach), choose, recipe))
-        known, tested = lesson.take(parts != part), lesson.take(parts == part).sides
-        start = begun(known, recipe.dims)
-        found = after(start, known, recipe, stops[-1].steps)
-        before[parts == part] = start.ratings(tested)
-        learned[parts == part] = found.ratings(tested)
-        strange[parts == part] = found.strangeness(tested)
-    return Trial(parts, before, learned, strange, tuple(stops))
+        validation = (part + 1) % recipe.folds
+        training = data.take(~np.isin(parts, (part, validation)))
+        stops.append(find_stop(check_variance(training), data.take(parts == validation), recipe))
+        rest, held_out = data.take(parts != part), data.take(parts == part).sides
+        start = initial_form(rest, recipe.dims)
+        form = fit_form(start, rest, recipe, stops[-1].steps)
+        before[parts == part] = start.ratings(held_out)
+        after[parts == part] = form.ratings(held_out)
+        strangeness[parts == part] = form.strangeness(held_out)
+    return CrossValidation(parts, before, after, strangeness, tuple(stops))
 
 
-def varied(lesson: Lesson) -> Lesson:
-    """Itself, if there is anything to be learned from it."""
-    if len(lesson.ratings) < FEWEST // 2 or lesson.ratings.std() < 1e-9:
+def check_variance(data: RatedVectors) -> RatedVectors:
+    """Return the data, or refuse too few replies and constant ratings."""
+    if len(data.ratings) < FEWEST // 2 or data.ratings.std() < 1e-9:
         raise TrainingError(
-            f"Of {len(lesson.ratings)} rated replies too few are left, or all have the same rating, where "
-            "some are kept apart. Rate more replies."
+            f"Without the held-out ones, {len(data.ratings)} rated replies are left: too few, or all with "
+            "the same rating. Rate more replies."
         )
-    return lesson
+    return data
 
 
-def without_each(
-    lesson: Lesson,
+def leave_systems_out(
+    data: RatedVectors,
     systems: Sequence[str],
-    told: Trial,
+    validation: CrossValidation,
     recipe: AdemRecipe,
-    done: Callable[[int], None] = lambda more: None,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> Floats:
-    """What models say of each reply that met neither its context nor any other reply of its system."""
-    owner = numbered(systems)
-    found = np.full(len(systems), math.nan)
+    """The prediction for each reply of a form trained on neither its context nor its system."""
+    owner = number_texts(systems)
+    predictions = np.full(len(systems), math.nan)
     for system in range(owner.max() + 1):
-        for part, stop in enumerate(told.stops):
-            rows = (owner == system) & (told.parts == part)
-            rest = lesson.take((owner != system) & (told.parts != part))
+        for part, stop in enumerate(validation.stops):
+            rows = (owner == system) & (validation.parts == part)
+            rest = data.take((owner != system) & (validation.parts != part))
             if rows.any() and len(rest.ratings) >= FEWEST // 2 and rest.ratings.std() > 1e-9:
-                learned = after(begun(rest, recipe.dims), rest, recipe, stop.steps)
-                found[rows] = learned.ratings(lesson.take(rows).sides)
-            done(1)
-    return found
+                form = fit_form(initial_form(rest, recipe.dims), rest, recipe, stop.steps)
+                predictions[rows] = form.ratings(data.take(rows).sides)
+            advance(1)
+    return predictions
 
 
-def calibrated(found: Bilinear, trials: Sequence[Trial], ratings: Floats) -> Bilinear:
-    """With α and β such that ratings follow scores one to one on contexts that were not met.
+def calibrate(form: Bilinear, validations: Sequence[CrossValidation], ratings: Floats) -> Bilinear:
+    """The form with α and β such that the regression of ratings on held-out predictions is the identity.
 
-    And with the distance within which nearly all of these replies lie for a limit.
+    Its limit is the strangeness that nearly all held-out replies are below.
     """
-    said = np.concatenate([one.learned for one in trials])
-    people = np.tile(ratings, len(trials))
-    slope = float(np.cov(said, people)[0, 1] / said.var(ddof=1)) if said.var() else 0.0
+    predicted = np.concatenate([validation.after for validation in validations])
+    actual = np.tile(ratings, len(validations))
+    slope = float(np.cov(predicted, actual)[0, 1] / predicted.var(ddof=1)) if predicted.var() else 0.0
     if not slope > 0:
         raise TrainingError(
-            "Nothing was learned: where contexts were kept apart, what is foretold does not follow what "
-            "people said. Rate more replies, or try another aspect (--aspect) or encoder (--model)."
+            "On held-out contexts, predictions do not correlate with ratings. Rate more replies, or try "
+            "another aspect (--aspect) or encoder (--model)."
         )
-    offset = people.mean() - slope * said.mean()
-    alpha, beta = found.scale
-    limit = np.percentile(np.concatenate([one.strangeness for one in trials]), _WITHIN)
+    offset = actual.mean() - slope * predicted.mean()
+    alpha, beta = form.scale
+    strangeness = np.concatenate([validation.strangeness for validation in validations])
+    limit = np.percentile(strangeness, _WITHIN)
     scale = np.array([alpha - offset * beta / slope, beta / slope])
-    return replace(found, scale=scale, limit=np.array([float(limit)]))
+    return replace(form, scale=scale, limit=np.array([float(limit)]))

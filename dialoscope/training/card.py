@@ -1,4 +1,4 @@
-"""What a checkpoint tells of itself."""
+"""The card of a checkpoint, and tables for all cards."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from dialoscope.core.safe_text import printable
 
 
 def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> str:
-    """A page for people: what it is, how it was made, and how good it is."""
+    """The card of a transformer: what it is, how good it is, and how it was made."""
     data = spec["data"]
     return "\n".join(
         [
@@ -27,23 +27,23 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
             ),
             "",
             "## Data",
-            f"{', '.join(data['files'])}: {data['training']:,} to learn from, {data['validation']:,} to "
-            f"choose by, {data['removed']:,} left out because they also stand in what is kept apart. "
+            f"{', '.join(data['files'])}: {data['training']:,} for training, {data['validation']:,} for "
+            f"validation, {data['removed']:,} left out because they are also in held-out data. "
             f"SHA-256 {data['sha256']}.",
             "",
             *origin(spec),
             "",
-            "## Course",
+            "## Epochs",
             *table(
                 ("epoch", "batches", "training", "validation"),
                 [
                     (
-                        str(one["epoch"]),
-                        str(one["batches"]),
-                        f"{one['training']:.4f}",
-                        f"{one['validation']:.4f}",
+                        str(entry["epoch"]),
+                        str(entry["batches"]),
+                        f"{entry['training']:.4f}",
+                        f"{entry['validation']:.4f}",
                     )
-                    for one in history
+                    for entry in history
                 ],
             ),
             "",
@@ -52,23 +52,23 @@ def card_of(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str
 
 
 def origin(spec: Mapping[str, Any]) -> list[str]:
-    """Whose data it was, and how it was learned from."""
+    """The licence of the data, the settings, and the tools."""
     return [
         f"Licence of the data: {spec['data']['licence'] or 'not stated'}.",
         "",
         "## Recipe",
-        *table(("setting", "value"), [(name, _told(value)) for name, value in spec["settings"].items()]),
+        *table(("setting", "value"), [(name, _show(value)) for name, value in spec["settings"].items()]),
         "",
         *tools(spec),
     ]
 
 
-def _told(value: object) -> str:
+def _show(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def tools(spec: Mapping[str, Any]) -> list[str]:
-    """What it was made with."""
+    """The table of the command, the device and the versions."""
     return table(("made with", ""), [(name, f"`{value}`") for name, value in spec["made with"].items()])
 
 

@@ -1,4 +1,4 @@
-"""What the checkpoint of a composite tells of itself."""
+"""The card of a composite."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,28 +9,27 @@ from dialoscope.training.composite_fit import Fold
 
 
 def card_of_composite(folder: Path, spec: Mapping[str, Any], folds: Sequence[Fold]) -> str:
-    """A page for people: what it is made of, how well it agrees with people, and how it was made."""
+    """The card: the parts and weights, the correlation with ratings, and how it was made."""
     data = spec["data"]
     return "\n".join(
         [
             f"# {folder.resolve().name}",
             "",
-            "Weights of metrics that need no references, fitted to what people said of replies with "
-            "`dialoscope train composite`.",
+            "Weights of reference-free metrics, fitted to human ratings with `dialoscope train composite`.",
             "",
             "## Parts and weights",
             *_parts(spec["combination"]),
             "",
             "## Figures",
-            "Each corpus judged by weights and scales that were fitted to the others alone; corpora with the "
-            "same replies are left out together.",
-            *table(("left out", "aspect", "replies", "Pearson", "Spearman"), list(map(_fold, folds))),
+            "Correlations with the ratings of each corpus, by weights and scales fitted to the others alone; "
+            "corpora with the same replies are held out together.",
+            *table(("held out", "aspect", "replies", "Pearson", "Spearman"), list(map(_fold, folds))),
             "",
             "## Data",
-            f"{data['replies']:,} replies; a hash of those of each corpus:",
-            *table(("corpus", "replies"), [(name, f"`{told}`") for name, told in data["files"].items()]),
+            f"{data['replies']:,} replies; the hash of each corpus:",
+            *table(("corpus", "replies"), [(name, f"`{value}`") for name, value in data["files"].items()]),
             "",
-            f"Licence of the data: {data['licence'] or 'not stated'}. Figures alone are kept of it.",
+            f"Licence of the data: {data['licence'] or 'not stated'}. Only figures of it are stored here.",
             "",
             "## Recipe",
             *table(
@@ -50,9 +49,9 @@ def _parts(combination: Mapping[str, Any]) -> list[str]:
             part["name"],
             f"`{part['metric']}`" + (f", at most {part['cap']:g}" if part["cap"] else ""),
             part["better"],
-            *(f"{given[place]:.3f}" for given in weights.values()),
+            *(f"{values[index]:.3f}" for values in weights.values()),
         )
-        for place, part in enumerate(combination["parts"])
+        for index, part in enumerate(combination["parts"])
     ]
     return table(("part", "metric", "better", *weights), rows)
 

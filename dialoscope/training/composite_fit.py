@@ -1,4 +1,4 @@
-"""Fit a composite: the scales of its parts, and weights that follow what people said of replies."""
+"""Fit a composite: the scales of its parts, and weights to human ratings."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,13 @@ from dialoscope.core.errors import TrainingError
 from dialoscope.core.safe_text import printable
 from dialoscope.metrics.shared.combination import ASPECTS, NEUTRAL, RECIPE, Combination, Part, Scale
 from dialoscope.training.rating_correlation import correlations
+from dialoscope.training.recipes import Weighting
 
 ROUNDS = 1000
-"""Of going through all weights; they settle in far fewer."""
+"""The maximum number of rounds over all weights; they converge in far fewer."""
 
 FEWEST = 10
-"""Rated replies of a corpus without which it says nothing of an aspect."""
+"""The minimum number of rated replies of a corpus."""
 
 _SUITS = ("overall", "coherence")
 _OFFERS = ("overall", "engagement")
@@ -38,115 +39,105 @@ PARTS = (
     Part("repetition", "repetition-2", better="less", excess=0.3),
     Part("copying", "copying-2", better="less", aspects=_BOTH, excess=0.3),
 )
-"""What the shipped checkpoint is made of."""
+"""The parts of the shipped checkpoint."""
 
 
 @dataclass(frozen=True)
-class CompositeRecipe:
-    """How a composite is fitted."""
+class CompositeRecipe(Weighting):
+    """The parts of a composite, and how their weights are fitted."""
 
     name: ClassVar[str] = RECIPE
-    version: ClassVar[int] = 1
 
     parts: tuple[Part, ...] = PARTS
-    evenness: float = 1.0
-    """How strongly weights are drawn to each other: 0 not at all, and towards equal weights with more."""
-    knots: int = 65
-    """Of a scale, at the most."""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.evenness < math.inf:
-            raise TrainingError(f"evenness is {self.evenness}; it must be 0 or more.")
-        if self.knots < 2:
-            raise TrainingError(f"knots is {self.knots}; it must be 2 or more.")
+        super().__post_init__()
         if len({part.name for part in self.parts}) < len(self.parts):
             raise TrainingError("Two parts have the same name; give each its own.")
         for aspect in ASPECTS:
             if not any(aspect in part.aspects for part in self.parts):
                 raise TrainingError(f"No part is one of {aspect}; each aspect needs at least one.")
 
-    def given(self, **chosen: Any) -> "CompositeRecipe":  # noqa: ANN401 - settings of any type
-        """The same with other settings; those that are None stay as they are."""
-        return replace(self, **{name: value for name, value in chosen.items() if value is not None})
-
     def settings(self) -> dict[str, Any]:
-        """What the outcome depends on, besides the data."""
+        """All that the outcome depends on besides the data."""
         parts = [part.told() for part in self.parts]
         return {"evenness": self.evenness, "knots": self.knots, "parts": parts}
 
 
 def part_of(text: str) -> Part:
     """The part that a text names: `repetition=-repetition-2`, with a minus where less is better."""
-    name, _, named = text.partition("=")
-    if not name or not named.removeprefix("-"):
+    name, _, metric = text.partition("=")
+    if not name or not metric.removeprefix("-"):
         raise TrainingError(f"'{printable(text)}' is no part; write it as NAME=METRIC.")
-    return Part(name, named.removeprefix("-"), better="less" if named.startswith("-") else "more")
+    return Part(name, metric.removeprefix("-"), better="less" if metric.startswith("-") else "more")
 
 
-def by_aspect(rated: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Mean ratings of each reply, by aspect, from those by what raters were asked for.
+def by_aspect(ratings: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The standardised mean ratings of each reply by aspect, from those by the names of files.
 
-    Where several were asked for that are one aspect here, each counts alike. Where nobody was asked for the
-    reply as a whole, coherence stands for it, which is what people mostly judge by.
+    Several names of one aspect have equal weight. Without ratings of the reply as a whole, those of coherence
+    are a proxy, since people mostly judge by it.
     """
-    found = {}
+    aspects = {}
     for aspect, names in NAMES.items():
-        columns = [_standard(ratings) for name, ratings in rated.items() if name.strip().lower() in names]
+        columns = [_standardise(values) for name, values in ratings.items() if name.strip().lower() in names]
         if columns:
-            found[aspect] = np.mean(columns, axis=0)
-    if "coherence" in found:
-        found.setdefault("overall", found["coherence"])
-    return found
+            aspects[aspect] = np.mean(columns, axis=0)
+    if "coherence" in aspects:
+        aspects.setdefault("overall", aspects["coherence"])
+    return aspects
 
 
-def _standard(ratings: Floats) -> Floats:
-    known = _defined(ratings)
-    spread = float(np.std(known)) if len(known) else 0.0
-    return np.asarray((ratings - known.mean()) / spread) if spread else np.full(len(ratings), math.nan)
+def _standardise(ratings: Floats) -> Floats:
+    defined = _defined(ratings)
+    spread = float(np.std(defined)) if len(defined) else 0.0
+    return np.asarray((ratings - defined.mean()) / spread) if spread else np.full(len(ratings), math.nan)
 
 
-class Rated(NamedTuple):
-    """Replies of a corpus: what each part says of them, and what people say."""
+class RatedCorpus(NamedTuple):
+    """The replies of a corpus: the values of each part, and the ratings."""
 
     name: str
     source: str
-    """The same for corpora whose replies are the same, which are left out together."""
+    """The same for corpora with the same replies, which are held out together."""
     values: Floats  # (replies, parts)
     ratings: Mapping[str, Floats]
-    """By aspect the mean rating of each reply, standardised; NaN where there is none."""
+    """By aspect the standardised mean rating of each reply; NaN where there is none."""
     items: Ints
-    """A number for what each reply replies to."""
+    """A number for the context of each reply."""
 
 
-def fitted(
-    recipe: CompositeRecipe, corpora: Sequence[Rated], aspects: Sequence[str] = ASPECTS
+def fit_weights(
+    recipe: CompositeRecipe, corpora: Sequence[RatedCorpus], aspects: Sequence[str] = ASPECTS
 ) -> Combination:
-    """The scales of all replies, every corpus counting alike, and the weights that suit the ratings best.
+    """The scales of all replies and the weights that fit the ratings best, all corpora having equal weight.
 
-    An aspect that no corpus tells anything of has no weights.
+    An aspect without ratings has no weights.
     """
     scales = tuple(
-        scale_of([_defined(np.minimum(one.values[:, place], part.cap)) for one in corpora], recipe.knots)
-        for place, part in enumerate(recipe.parts)
+        fit_scale(
+            [_defined(np.minimum(corpus.values[:, column], part.cap)) for corpus in corpora], recipe.knots
+        )
+        for column, part in enumerate(recipe.parts)
     )
     bare = Combination(recipe.parts, scales, {}, ())
-    told = [aspect for aspect in aspects if any(tells(one, aspect) for one in corpora)]
-    return replace(bare, weights={aspect: _weights(recipe, bare, corpora, aspect) for aspect in told})
+    rated = [aspect for aspect in aspects if any(has_ratings(corpus, aspect) for corpus in corpora)]
+    return replace(bare, weights={aspect: _weights(recipe, bare, corpora, aspect) for aspect in rated})
 
 
-def scale_of(samples: Sequence[Floats], knots: int) -> Scale:
-    """The share of replies below a value, those with the value counting half; samples count alike."""
+def fit_scale(samples: Sequence[Floats], knots: int) -> Scale:
+    """The share of replies below a value, plus half of those that have it; samples have equal weight."""
     samples = [sample for sample in samples if len(sample)]
     if not samples:
         return Scale((0.0,), (NEUTRAL,))
     values = np.concatenate(samples)
-    masses = np.concatenate([np.full(len(one), 1 / len(one) / len(samples)) for one in samples])
-    different, place = np.unique([float(f"{value:.6g}") for value in values], return_inverse=True)
-    mass = np.bincount(place, masses)
+    masses = np.concatenate([np.full(len(sample), 1 / len(sample) / len(samples)) for sample in samples])
+    different, indices = np.unique([float(f"{value:.6g}") for value in values], return_inverse=True)
+    mass = np.bincount(indices, masses)
     middle = np.cumsum(mass) - mass / 2
     wanted = np.searchsorted(middle, np.linspace(0, 1, knots)).clip(0, len(different) - 1)
-    kept = np.unique(wanted)
-    return Scale(tuple(different[kept].tolist()), tuple(np.round(middle[kept], 5).tolist()))
+    chosen = np.unique(wanted)
+    return Scale(tuple(different[chosen].tolist()), tuple(np.round(middle[chosen], 5).tolist()))
 
 
 def _defined(values: Floats) -> Floats:
@@ -154,61 +145,58 @@ def _defined(values: Floats) -> Floats:
 
 
 def _weights(
-    recipe: CompositeRecipe, bare: Combination, corpora: Sequence[Rated], aspect: str
+    recipe: CompositeRecipe, bare: Combination, corpora: Sequence[RatedCorpus], aspect: str
 ) -> tuple[float, ...]:
-    """Least squares with weights of at least 0; a corpus counts as much as any other."""
-    able = [place for place, part in enumerate(recipe.parts) if aspect in part.aspects]
-    sides = [_centred(bare, one, aspect, able) for one in corpora if tells(one, aspect)]
+    """Non-negative least squares, all corpora having equal weight; equal weights if all would be zero."""
+    able = [column for column, part in enumerate(recipe.parts) if aspect in part.aspects]
+    sides = [_centre(bare, corpus, aspect, able) for corpus in corpora if has_ratings(corpus, aspect)]
     square = np.mean([merits.T @ merits / len(merits) for merits, _ in sides], axis=0)
-    cross = np.mean([merits.T @ wanted / len(wanted) for merits, wanted in sides], axis=0)
+    cross = np.mean([merits.T @ ratings / len(ratings) for merits, ratings in sides], axis=0)
     even = np.eye(len(able)) - 1 / len(able)
     square = square + recipe.evenness * np.trace(square) / len(able) * even
-    found = np.zeros(len(recipe.parts))
-    found[able] = _not_negative(square, cross)
-    return tuple((found / found.sum()).tolist()) if found.sum() else _equal(able, len(found))
+    weights = np.zeros(len(recipe.parts))
+    weights[able] = _minimise(square, cross)
+    if not weights.sum():
+        return tuple(1 / len(able) if column in able else 0.0 for column in range(len(weights)))
+    return tuple((weights / weights.sum()).tolist())
 
 
-def _equal(able: Sequence[int], count: int) -> tuple[float, ...]:
-    """Where nothing goes with the ratings, each part counts alike."""
-    return tuple(1 / len(able) if place in able else 0.0 for place in range(count))
-
-
-class _Side(NamedTuple):
-    """What is fitted to what, in one corpus: both with a mean of 0."""
+class _CentredSides(NamedTuple):
+    """The merits of the parts and the ratings in one corpus, both with a mean of 0."""
 
     merits: Floats
-    wanted: Floats
+    ratings: Floats
 
 
-def _centred(bare: Combination, one: Rated, aspect: str, able: Sequence[int]) -> _Side:
-    rated = np.isfinite(one.ratings[aspect])
-    merits = np.nan_to_num(bare.merits(one.values[rated])[:, able], nan=NEUTRAL)
-    wanted = one.ratings[aspect][rated]
-    return _Side(merits - merits.mean(axis=0), (wanted - wanted.mean()) / wanted.std())
+def _centre(bare: Combination, corpus: RatedCorpus, aspect: str, able: Sequence[int]) -> _CentredSides:
+    is_rated = np.isfinite(corpus.ratings[aspect])
+    merits = np.nan_to_num(bare.merits(corpus.values[is_rated])[:, able], nan=NEUTRAL)
+    ratings = corpus.ratings[aspect][is_rated]
+    return _CentredSides(merits - merits.mean(axis=0), (ratings - ratings.mean()) / ratings.std())
 
 
-def tells(one: Rated, aspect: str) -> bool:
-    """Whether a corpus has ratings of an aspect from which anything can be learned."""
-    rated = _defined(one.ratings[aspect]) if aspect in one.ratings else np.empty(0)
-    return len(rated) >= FEWEST and bool(np.ptp(rated) > 0)
+def has_ratings(corpus: RatedCorpus, aspect: str) -> bool:
+    """Whether a corpus has enough ratings of an aspect, which are not all the same."""
+    ratings = _defined(corpus.ratings[aspect]) if aspect in corpus.ratings else np.empty(0)
+    return len(ratings) >= FEWEST and bool(np.ptp(ratings) > 0)
 
 
-def _not_negative(square: Floats, cross: Floats) -> Floats:
-    """Where x·Ax/2 - b·x is least among all x of which nothing is below 0, one coordinate after the other."""
-    found = np.zeros(len(cross))
+def _minimise(square: Floats, cross: Floats) -> Floats:
+    """The x >= 0 that minimises x·Ax/2 - b·x, by coordinate descent."""
+    solution = np.zeros(len(cross))
     for _ in range(ROUNDS):
-        before = found.copy()
-        for place, diagonal in enumerate(np.diag(square)):
+        before = solution.copy()
+        for index, diagonal in enumerate(np.diag(square)):
             if diagonal > 0:
-                step = (cross[place] - square[place] @ found) / diagonal
-                found[place] = max(0.0, found[place] + step)
-        if np.allclose(before, found, rtol=0, atol=1e-12):
+                step = (cross[index] - square[index] @ solution) / diagonal
+                solution[index] = max(0.0, solution[index] + step)
+        if np.allclose(before, solution, rtol=0, atol=1e-12):
             break
-    return found
+    return solution
 
 
 class Fold(NamedTuple):
-    """How well a combination agrees with people on a corpus that it was not fitted to."""
+    """The correlations of a combination with the ratings of a corpus that it was not fitted to."""
 
     corpus: str
     aspect: str
@@ -218,23 +206,27 @@ class Fold(NamedTuple):
     weights: tuple[float, ...]
 
 
-def left_out(recipe: CompositeRecipe, corpora: Sequence[Rated]) -> list[Fold]:
-    """Each corpus judged by what is fitted to the others, those of its own source left out too."""
+def cross_validate_corpora(recipe: CompositeRecipe, corpora: Sequence[RatedCorpus]) -> list[Fold]:
+    """Evaluate on each corpus the weights that are fitted to the corpora of other sources."""
     return [
-        _fold(recipe, one, others_than(one, corpora), aspect)
-        for one in corpora
+        _evaluate_fold(recipe, corpus, others_than(corpus, corpora), aspect)
+        for corpus in corpora
         for aspect in ASPECTS
-        if tells(one, aspect) and any(tells(other, aspect) for other in others_than(one, corpora))
+        if has_ratings(corpus, aspect)
+        and any(has_ratings(other, aspect) for other in others_than(corpus, corpora))
     ]
 
 
-def others_than(one: Rated, corpora: Sequence[Rated]) -> list[Rated]:
+def others_than(corpus: RatedCorpus, corpora: Sequence[RatedCorpus]) -> list[RatedCorpus]:
     """The corpora of other sources."""
-    return [other for other in corpora if other.source != one.source]
+    return [other for other in corpora if other.source != corpus.source]
 
 
-def _fold(recipe: CompositeRecipe, one: Rated, others: Sequence[Rated], aspect: str) -> Fold:
-    found = fitted(recipe, others, (aspect,))
-    rated = np.isfinite(one.ratings[aspect])
-    pearson, spearman = correlations(found.scores(one.values[rated], aspect), one.ratings[aspect][rated])
-    return Fold(one.name, aspect, int(rated.sum()), pearson, spearman, found.weights[aspect])
+def _evaluate_fold(
+    recipe: CompositeRecipe, corpus: RatedCorpus, others: Sequence[RatedCorpus], aspect: str
+) -> Fold:
+    combination = fit_weights(recipe, others, (aspect,))
+    is_rated = np.isfinite(corpus.ratings[aspect])
+    scores = combination.scores(corpus.values[is_rated], aspect)
+    pearson, spearman = correlations(scores, corpus.ratings[aspect][is_rated])
+    return Fold(corpus.name, aspect, int(is_rated.sum()), pearson, spearman, combination.weights[aspect])

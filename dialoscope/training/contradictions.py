@@ -1,10 +1,10 @@
-"""Pairs of utterances made from dialogues, some of which contradict each other, to train an NLI model with.
+"""Pairs of utterances generated from dialogues by rules, to train a classifier of contradictions on.
 
-Collections of entailments are about captions and articles. What speakers of a dialogue contradict is what
-they said of themselves, and the answer they gave. So sentences of real utterances are turned into their
-opposite (a negation put in or taken out, another number, another name, the other end of a scale), and
-opposite answers to the same question are paired. Beside each stands a pair that looks as much alike and does
-not contradict, so that neither a "not" nor a likeness alone tells the class.
+Labelled collections of entailment are about captions and articles. Speakers of a dialogue contradict what
+they said about themselves, and their own answers. So rules turn sentences of real utterances into their
+opposites (a negation added or removed, another number, another name, an antonym), and pair opposite answers
+to the same question. For each there is a similar pair that does not contradict, so that neither a "not" nor a
+similarity alone predicts the class.
 """
 
 import random
@@ -21,163 +21,158 @@ LABELS = ENTAILMENT, NEUTRAL, CONTRADICTION = ("entailment", "neutral", "contrad
 
 
 class LabelledPair(NamedTuple):
-    """Two texts, and what the first says of the second."""
+    """Two texts, and the class of the pair."""
 
     premise: str
     hypothesis: str
     label: str
     odds: tuple[float, ...] = ()
-    """How probable each class is, where a model was asked instead of people."""
+    """The probability of each class, where a model labelled the pair."""
 
 
-def made_pairs(dialogues: Iterable[Turns], most: int, seed: int = 0) -> list[LabelledPair]:
-    """So many pairs at most, as many of each class as there are of the rarest, in an order of chance.
+def generate_pairs(dialogues: Iterable[Turns], limit: int, seed: int = 0) -> list[LabelledPair]:
+    """At most so many pairs, equally many of each class, in random order.
 
-    Answers and facts of different people are few and tell most, so that all of them are taken.
+    Pairs of answers and facts of different people are rare and most informative, so they come first.
     """
-    every = [tuple(map(tidied, turns)) for turns in dialogues]
-    chance = random.Random(seed)  # noqa: S311 - no secret is made
-    rare = [*_different_answers(every, chance), *_swapped_facts(every, chance)]
-    common = [pair for turns in every for pair in _of_dialogue(turns, chance)]
-    chance.shuffle(rare)
-    chance.shuffle(common)
+    tidy = [tuple(map(tidied, turns)) for turns in dialogues]
+    rng = random.Random(seed)  # noqa: S311 - no secret is made
+    rare = [*_pair_answers(tidy, rng), *_swap_facts(tidy, rng)]
+    common = [pair for turns in tidy for pair in _pair_sentences(turns, rng)]
+    rng.shuffle(rare)
+    rng.shuffle(common)
     by_label: dict[str, list[LabelledPair]] = defaultdict(list)
     for pair in dict.fromkeys([*rare, *common]):
         by_label[pair.label].append(pair)
-    least = min(most // len(LABELS), *(len(by_label[label]) for label in LABELS))
+    least = min(limit // len(LABELS), *(len(by_label[label]) for label in LABELS))
     even = [pair for pairs in by_label.values() for pair in pairs[:least]]
-    chance.shuffle(even)
-    return [_restyled(pair, chance) for pair in even]
+    rng.shuffle(even)
+    return [_restyle(pair, rng) for pair in even]
 
 
-def _of_dialogue(turns: Turns, chance: random.Random) -> Iterator[LabelledPair]:
+def _pair_sentences(turns: Turns, rng: random.Random) -> Iterator[LabelledPair]:
     """Sentences against their opposites and themselves, and utterances against the speaker's other ones."""
-    for place, turn in enumerate(turns):
+    for index, turn in enumerate(turns):
         sentences = _sentences(turn)
-        others = [other for other in turns[place % 2 :: 2] if other != turn]
-        another = chance.choice(others) if others else ""
+        others = [other for other in turns[index % 2 :: 2] if other != turn]
+        another = rng.choice(others) if others else ""
         if another and len(another) < _LONGEST and len(turn) < _LONGEST:
             yield LabelledPair(turn, another, NEUTRAL)
         for sentence in sentences:
-            opposite = opposite_of(sentence, chance)
+            opposite = opposite_of(sentence, rng)
             if not opposite or len(turn) > _LONGEST:
                 continue
-            yield LabelledPair(turn, _amid(opposite, another, chance), CONTRADICTION)
-            if chance.random() < 0.5:
+            yield LabelledPair(turn, _embed(opposite, another, rng), CONTRADICTION)
+            if rng.random() < 0.5:
                 yield LabelledPair(opposite, turn, CONTRADICTION)
-            yield LabelledPair(*chance.choice([(turn, sentence), (opposite, opposite)]), ENTAILMENT)
+            yield LabelledPair(*rng.choice([(turn, sentence), (opposite, opposite)]), ENTAILMENT)
 
 
-def _amid(sentence: str, another: str, chance: random.Random) -> str:
-    """The sentence alone, or before or after something else the speaker said."""
+def _embed(sentence: str, another: str, rng: random.Random) -> str:
+    """The sentence alone, or before or after another sentence of the speaker."""
     rest = _sentences(another)
-    if not rest or chance.random() < 0.5:
+    if not rest or rng.random() < 0.5:
         return sentence
-    beside = chance.choice(rest)
-    return f"{beside} {sentence}" if chance.random() < 0.5 else f"{sentence} {beside}"
+    other = rng.choice(rest)
+    return f"{other} {sentence}" if rng.random() < 0.5 else f"{sentence} {other}"
 
 
-def opposite_of(sentence: str, chance: random.Random) -> str:
-    """A sentence that cannot be true together with this one; empty where no rule makes one."""
+def opposite_of(sentence: str, rng: random.Random) -> str:
+    """A sentence that contradicts this one; empty where no rule applies."""
     if sentence.endswith("?"):
         return ""
-    made = [rule(sentence, chance) for rule in (_negated, _affirmed, _reversed, _recounted)]
-    made = [one for one in made if one and one != sentence]
-    return chance.choice(made) if made else ""
+    results = [rule(sentence, rng) for rule in (_negate, _affirm, _reverse, _recount)]
+    results = [result for result in results if result and result != sentence]
+    return rng.choice(results) if results else ""
 
 
-def _negated(sentence: str, chance: random.Random) -> str:
-    """With a "not" where the first finite verb is one that takes it, or with "do not" before it."""
+def _negate(sentence: str, rng: random.Random) -> str:
+    """The sentence with "not" after an auxiliary verb, or with "do not" before another verb."""
     if _NEGATION.search(sentence):
         return ""
-    if found := _SUBJECT_HELPER.match(sentence):
-        helper = found["helper"]
+    if match := _SUBJECT_HELPER.match(sentence):
+        helper = match["helper"]
         short = _SHORT.get(helper.lower())
-        word = short if short and chance.random() < 0.6 else f"{helper} not"
-        return f"{found['subject']} {word}{sentence[found.end() :]}"
-    if found := _CONTRACTED.match(sentence):
-        return f"{sentence[: found.end()]} not{sentence[found.end() :]}"
-    if found := _SUBJECT_VERB.match(sentence):
-        no = chance.choice(["don't", "do not", "never"])
-        return f"{found['subject']} {no} {found['verb']}{sentence[found.end() :]}"
+        word = short if short and rng.random() < 0.6 else f"{helper} not"
+        return f"{match['subject']} {word}{sentence[match.end() :]}"
+    if match := _CONTRACTED.match(sentence):
+        return f"{sentence[: match.end()]} not{sentence[match.end() :]}"
+    if match := _SUBJECT_VERB.match(sentence):
+        no = rng.choice(["don't", "do not", "never"])
+        return f"{match['subject']} {no} {match['verb']}{sentence[match.end() :]}"
     return ""
 
 
-def _affirmed(sentence: str, chance: random.Random) -> str:
-    """Without its "not"."""
+def _affirm(sentence: str, rng: random.Random) -> str:
+    """The sentence without its "not"."""
     if len(_NEGATION.findall(sentence)) != 1:
         return ""
-    if found := _DONT.match(sentence):
-        return f"{found['subject']} {found['verb']}{sentence[found.end() :]}"
-    if found := _HELPER_NOT.search(sentence):
-        helper = _WHOLE.get(found["helper"].lower(), found["helper"])
-        return f"{sentence[: found.start()]}{helper}{sentence[found.end() :]}"
-    if found := _NEVER.search(sentence):
-        always = chance.choice(["always ", "often ", ""])
-        return f"{sentence[: found.start()]}{always}{sentence[found.end() :]}"
+    if match := _DONT.match(sentence):
+        return f"{match['subject']} {match['verb']}{sentence[match.end() :]}"
+    if match := _HELPER_NOT.search(sentence):
+        helper = _WHOLE.get(match["helper"].lower(), match["helper"])
+        return f"{sentence[: match.start()]}{helper}{sentence[match.end() :]}"
+    if match := _NEVER.search(sentence):
+        always = rng.choice(["always ", "often ", ""])
+        return f"{sentence[: match.start()]}{always}{sentence[match.end() :]}"
     return ""
 
 
-def _reversed(sentence: str, chance: random.Random) -> str:
-    """With a word replaced by its antonym."""
-    places = [found for found in _WORD.finditer(sentence) if found[0].lower() in _ANTONYMS]
-    if not places or _NEGATION.search(sentence):
+def _reverse(sentence: str, rng: random.Random) -> str:
+    """The sentence with a word replaced by its antonym."""
+    matches = [match for match in _WORD.finditer(sentence) if match[0].lower() in _ANTONYMS]
+    if not matches or _NEGATION.search(sentence):
         return ""
-    found = chance.choice(places)
-    other = chance.choice(_ANTONYMS[found[0].lower()])
-    return f"{sentence[: found.start()]}{_cased(other, found[0])}{sentence[found.end() :]}"
+    match = rng.choice(matches)
+    other = rng.choice(_ANTONYMS[match[0].lower()])
+    return f"{sentence[: match.start()]}{_cased(other, match[0])}{sentence[match.end() :]}"
 
 
-def _recounted(sentence: str, chance: random.Random) -> str:
-    """With another number."""
-    places = list(_NUMBER.finditer(sentence))
-    if not places:
+def _recount(sentence: str, rng: random.Random) -> str:
+    """The sentence with another number."""
+    matches = list(_NUMBER.finditer(sentence))
+    if not matches:
         return ""
-    found = chance.choice(places)
-    word = found[0].lower()
+    match = rng.choice(matches)
+    word = match[0].lower()
     if word in _NUMBER_WORDS:
-        other = chance.choice([number for number in _NUMBER_WORDS if number != word])
-        return f"{sentence[: found.start()]}{_cased(other, found[0])}{sentence[found.end() :]}"
+        other = rng.choice([number for number in _NUMBER_WORDS if number != word])
+        return f"{sentence[: match.start()]}{_cased(other, match[0])}{sentence[match.end() :]}"
     value = int(word)
-    other = str(max(1, value + chance.choice([-3, -2, -1, 1, 2, 3, 5, 10, value, 2 * value])))
-    return f"{sentence[: found.start()]}{other}{sentence[found.end() :]}" if other != word else ""
+    other = str(max(1, value + rng.choice([-3, -2, -1, 1, 2, 3, 5, 10, value, 2 * value])))
+    return f"{sentence[: match.start()]}{other}{sentence[match.end() :]}" if other != word else ""
 
 
-def _different_answers(dialogues: Sequence[Turns], chance: random.Random) -> Iterator[LabelledPair]:
-    """What different people answered to one question, as if one speaker had said both.
+def _pair_answers(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[LabelledPair]:
+    """Pairs of answers that different people gave to one question, as if they were of one speaker.
 
-    A yes and a no contradict each other, and so do answers to what has one answer only that share no word.
+    A yes contradicts a no; so do answers without a common word to a question that has only one answer.
     """
     for question, answers in _answers(dialogues).items():
-        chance.shuffle(answers)
+        rng.shuffle(answers)
         for one, other in pairwise(answers[:_EACH]):
             sides = {_side(one), _side(other)}
-            if sides == {"yes", "no"} or (_ONE_ANSWER.search(question) and not _alike(one, other)):
+            if sides == {"yes", "no"} or (_ONE_ANSWER.search(question) and not _are_alike(one, other)):
                 yield LabelledPair(one, other, CONTRADICTION)
             elif len(sides) == 1 and sides != {""}:
                 yield LabelledPair(one, other, NEUTRAL)
 
 
 def _answers(dialogues: Sequence[Turns]) -> dict[str, list[str]]:
-    """Different answers to each question, by the question's words."""
-    found: dict[str, dict[str, None]] = defaultdict(dict)
+    """The different answers to each question, by the question's words."""
+    answers: dict[str, dict[str, None]] = defaultdict(dict)
     for turns in dialogues:
         for turn, answer in pairwise(turns):
-            asked = _sentences(turn)
-            said = _sentences(answer)[:1]
-            if (
-                asked
-                and asked[-1].endswith("?")
-                and said
-                and not said[0].endswith("?")
-                and len(answer) < _LONGEST
-            ):
-                found[" ".join(_WORD.findall(asked[-1].lower()))][answer] = None
-    return {question: list(answers) for question, answers in found.items() if len(answers) > 1}
+            question, reply = _sentences(turn)[-1:], _sentences(answer)[:1]
+            if not question or not reply or len(answer) >= _LONGEST:
+                continue
+            if question[0].endswith("?") and not reply[0].endswith("?"):
+                answers[" ".join(_WORD.findall(question[0].lower()))][answer] = None
+    return {question: list(given) for question, given in answers.items() if len(given) > 1}
 
 
-def _alike(one: str, other: str) -> bool:
-    """Whether two answers share a word that says something, or one says nothing."""
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two answers share a content word, or one of them has none."""
     words = [
         {word for word in _WORD.findall(text.lower()) if len(word) > 3 and word not in _EMPTY}
         for text in (one, other)
@@ -191,23 +186,23 @@ def _side(answer: str) -> str:
     return "no" if _NO.match(answer) else ""
 
 
-def _swapped_facts(dialogues: Sequence[Turns], chance: random.Random) -> Iterator[LabelledPair]:
-    """Of what everybody has one of (a home, an age, a favourite dish) somebody else's in its place."""
+def _swap_facts(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[LabelledPair]:
+    """Pairs in which a fact of a speaker (home, age, favourite dish) is replaced by somebody else's."""
     facts: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for turns in dialogues:
         for turn in turns:
             for sentence in _sentences(turn):
                 for pattern in _FACTS:
-                    if (found := pattern.match(sentence)) and len(turn) < _LONGEST:
-                        facts[pattern.pattern].append((turn, sentence, found["fact"]))
-    for known in facts.values():
-        for turn, sentence, fact in known:
-            _, _, other = chance.choice(known)
+                    if (match := pattern.match(sentence)) and len(turn) < _LONGEST:
+                        facts[pattern.pattern].append((turn, sentence, match["fact"]))
+    for similar in facts.values():
+        for turn, sentence, fact in similar:
+            _, _, other = rng.choice(similar)
             if fact.lower() in other.lower() or other.lower() in fact.lower():
                 yield LabelledPair(turn, sentence, ENTAILMENT)
                 continue
             yield LabelledPair(turn, sentence.replace(fact, other), CONTRADICTION)
-            another = chance.choice(known)[1]
+            another = rng.choice(similar)[1]
             if another.startswith("I "):
                 yield LabelledPair(turn, another.replace("I ", "My friend ", 1), NEUTRAL)
 
@@ -217,9 +212,9 @@ def _sentences(turn: str) -> list[str]:
     return [part for part in parts if 2 < len(part.split()) <= 30]
 
 
-def _restyled(pair: LabelledPair, chance: random.Random) -> LabelledPair:
-    """As different corpora write: in lower case, or with spaces before punctuation."""
-    style = chance.choice(_STYLES)
+def _restyle(pair: LabelledPair, rng: random.Random) -> LabelledPair:
+    """The pair in the style of another corpus: lower case, or spaces before punctuation."""
+    style = rng.choice(_STYLES)
     return LabelledPair(style(pair.premise), style(pair.hypothesis), pair.label)
 
 
@@ -235,21 +230,21 @@ _STYLES: tuple[Callable[[str], str], ...] = (str, str, str.lower, spaced)
 
 
 _LONGEST = 240
-"""Characters of an utterance; longer ones say so much that a made label becomes doubtful."""
+"""The maximum number of characters of an utterance; labels of longer ones are often wrong."""
 _EACH = 40
-"""Answers taken for one question; some are asked in every second dialogue."""
+"""The maximum number of answers to one question; some questions are in every second dialogue."""
 _ONE_ANSWER = re.compile(
     r"^(?:(?:so|and|well|oh|ok|then) )?(?:where|when|who|how (?:old|much|many|long|far|often|big|tall)|which|"
     r"what(?:'s| is| was| are| were)? (?:your|the|his|her|its|their|time|day|kind|color|size|do you do|year|"
     r"major|are you (?:studying|majoring)))",
 )
-"""Questions to which one speaker has one answer."""
+"""Questions to which a speaker has only one answer."""
 _EMPTY = _listed(
     "this that what have with your yeah well just about they them there know think would could really some "
     "very here from were been then than when which will don't it's i'm that's like want much many more also "
     "okay sure haha good nice cool"
 )
-"""Words that many answers share, whatever they say."""
+"""Words that are frequent in all answers."""
 
 _OPENING = r"(?:(?:well|oh|yes|no|but|and|so|actually|yeah),? )?"
 _SUBJECT = rf"(?P<subject>{_OPENING}(?:i|we|you|he|she|it|they|this|that|there|(?:my|our|your|the) \w+))"
@@ -330,14 +325,15 @@ _OPPOSITES = (
 )
 
 
-def _antonyms(listed: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for group in listed.split():
+def _antonyms(groups: str) -> dict[str, list[str]]:
+    """The antonyms of each word; the first word of a group is the opposite of the others."""
+    antonyms: dict[str, list[str]] = defaultdict(list)
+    for group in groups.split():
         first, *others = group.split("/")
-        found[first] += others
+        antonyms[first] += others
         for other in others:
-            found[other].append(first)
-    return dict(found)
+            antonyms[other].append(first)
+    return dict(antonyms)
 
 
 _ANTONYMS = _antonyms(_OPPOSITES)

@@ -1,4 +1,4 @@
-"""Whole dialogues to learn from, and those that are kept apart."""
+"""Whole dialogues, split into training, validation and test data."""
 
 import re
 from collections import Counter
@@ -15,17 +15,16 @@ from dialoscope.models.dialogue_assets import is_asset, read_dialogues
 Turns = tuple[str, ...]
 
 
-def dialogues(*corpora: str) -> list[Turns]:
-    """The dialogues of files and assets, each different one once."""
+def read_whole_dialogues(*corpora: str) -> list[Turns]:
+    """The different dialogues of files and assets."""
     for corpus in corpora:
         if not is_asset(corpus) and not Path(corpus).exists():
             raise TrainingError(f"There is no file of dialogues {corpus}, nor an asset of that name.")
-    found = dict.fromkeys(turns for corpus in corpora for turns in whole(read_dialogues(corpus)))
-    return list(found)
+    return list(dict.fromkeys(turns for corpus in corpora for turns in whole(read_dialogues(corpus))))
 
 
 def whole(examples: Iterable[Example]) -> Iterator[Turns]:
-    """Dialogues as wholes, from replies of which each goes on where the one before ended."""
+    """Whole dialogues from their replies; a reply whose context ends with the one before continues it."""
     last: Turns = ()
     for example in examples:
         turns = (*example.context, example.response)
@@ -38,24 +37,24 @@ def whole(examples: Iterable[Example]) -> Iterator[Turns]:
 
 @dataclass(frozen=True)
 class Split:
-    """Dialogues to learn from, to choose by, and to test on."""
+    """Dialogues for training, validation and tests."""
 
     train: tuple[Turns, ...]
     validation: tuple[Turns, ...]
     tests: dict[str, tuple[Turns, ...]]
     """By the name of the file."""
     removed: int
-    """Dialogues that were left out because they also stand in what is kept apart."""
+    """The number of dialogues that were left out because they are also in held-out data."""
 
     @property
     def judged(self) -> dict[str, tuple[Turns, ...]]:
-        """What figures are of: what is chosen by, and each file of tests by its title."""
+        """The data that figures are computed on: validation, and each test file by its title."""
         titles = titles_of(self.tests, "validation")
         return {"validation": self.validation, **{titles[name]: part for name, part in self.tests.items()}}
 
     @property
     def hash(self) -> str:
-        """Of all that is learned from and chosen by."""
+        """A hash of the training and validation data."""
         return hash_of(
             text for part in (self.train, self.validation) for turns in part for text in (*turns, "")
         )
@@ -64,62 +63,64 @@ class Split:
 def split(
     data: Sequence[str], validation: str | float = 0.05, tests: Sequence[str] = (), avoid: Sequence[str] = ()
 ) -> Split:
-    """Dialogues of `data` without those that are kept apart, judged by words alone, and how many these were.
+    """Split the dialogues of `data`, without those that are also in held-out data by their words.
 
-    `validation` is a file, or the share of dialogues; which ones does not depend on their order. Of what is
-    to be avoided, no reply to the same turn is kept, in whatever dialogue it stands.
+    `validation` is a file, or the share of dialogues, chosen by their words and not by their order. No
+    dialogue is kept in which somebody gives a reply of the files to avoid to the same turn.
     """
-    every = dialogues(*data)
-    tested = {name: tuple(dialogues(name)) for name in tests}
-    others = [turns for part in tested.values() for turns in part]
-    avoided = _avoided(avoid)
+    every = read_whole_dialogues(*data)
+    tested = {name: tuple(read_whole_dialogues(name)) for name in tests}
+    avoided = _exchanges_of(avoid)
     if isinstance(validation, str):
-        chosen = tuple(dialogues(validation))
+        chosen = tuple(read_whole_dialogues(validation))
     else:
         if not 0 <= validation <= 1:
             raise TrainingError(f"validation is {validation}; it must be a file, or a share from 0 to 1.")
         chosen = tuple(turns for turns in every if share_of("\n".join(turns)) < validation)
-        taken = set(chosen)
-        every = [turns for turns in every if turns not in taken]
-    kept_out = {words_of(turns) for turns in others}
-    clear = tuple(turns for turns in chosen if _is_clear(turns, kept_out, avoided))
-    apart = kept_out | {words_of(turns) for turns in clear}
-    train = tuple(turns for turns in every if _is_clear(turns, apart, avoided))
+        in_validation = set(chosen)
+        every = [turns for turns in every if turns not in in_validation]
+    held_out = {words_of(turns) for part in tested.values() for turns in part}
+    clear = tuple(turns for turns in chosen if _is_clear(turns, held_out, avoided))
+    held_out |= {words_of(turns) for turns in clear}
+    train = tuple(turns for turns in every if _is_clear(turns, held_out, avoided))
     if not train or not clear:
         raise TrainingError(
-            f"There are {len(train)} dialogues to learn from and {len(clear)} to choose by; both are needed."
+            f"There are {len(train)} dialogues for training and {len(clear)} for validation; both are needed."
         )
     return Split(train, clear, tested, len(every) + len(chosen) - len(train) - len(clear))
 
 
-def each_clear_of(corpora: Sequence[str], avoid: Sequence[str]) -> list[list[Turns]]:
-    """The dialogues of each corpus in which nobody replies as in those to be avoided to the same turn."""
-    avoided = _avoided(avoid)
-    return [[one for one in dialogues(name) if avoided.isdisjoint(_exchanges(one))] for name in corpora]
+def read_without(corpora: Sequence[str], avoid: Sequence[str]) -> list[list[Turns]]:
+    """The dialogues of each corpus that have no exchange in common with the files to avoid."""
+    avoided = _exchanges_of(avoid)
+    return [
+        [turns for turns in read_whole_dialogues(name) if avoided.isdisjoint(_exchanges(turns))]
+        for name in corpora
+    ]
 
 
-def _avoided(corpora: Sequence[str]) -> set[str]:
-    return {exchange for turns in dialogues(*corpora) for exchange in _exchanges(turns)}
+def _exchanges_of(corpora: Sequence[str]) -> set[str]:
+    return {exchange for turns in read_whole_dialogues(*corpora) for exchange in _exchanges(turns)}
 
 
-def _is_clear(turns: Turns, apart: Set[str], avoided: Set[str]) -> bool:
-    return words_of(turns) not in apart and avoided.isdisjoint(_exchanges(turns))
+def _is_clear(turns: Turns, held_out: Set[str], avoided: Set[str]) -> bool:
+    return words_of(turns) not in held_out and avoided.isdisjoint(_exchanges(turns))
 
 
 def _exchanges(turns: Turns) -> list[str]:
-    """Two turns that follow each other, as words."""
-    return [words_of(two) for two in pairwise(turns)]
+    """The words of each two consecutive turns."""
+    return [words_of(pair) for pair in pairwise(turns)]
 
 
-def titles_of(names: Iterable[str], *taken: str) -> dict[str, str]:
-    """What files are called in figures: their names without folder and ending, where these differ."""
+def titles_of(names: Iterable[str], *reserved: str) -> dict[str, str]:
+    """The names of files in figures: without folder and ending, where these differ."""
     stems = {name: Path(name.removesuffix(".gz")).stem for name in names}
-    often = Counter([*stems.values(), *taken])
-    return {name: stem if often[stem] == 1 else name for name, stem in stems.items()}
+    counts = Counter([*stems.values(), *reserved])
+    return {name: stem if counts[stem] == 1 else name for name, stem in stems.items()}
 
 
 def words_of(turns: Turns) -> str:
-    """What a dialogue says, whatever its case, spaces and punctuation."""
+    """The words of a dialogue, whatever its case, spaces and punctuation."""
     return " ".join(re.findall(r"\w+", "\n".join(turns).casefold()))
 
 
@@ -130,7 +131,7 @@ def share_of(text: str) -> float:
 
 def hash_of(texts: Iterable[str]) -> str:
     """A hash of texts in their order."""
-    found = sha256()
+    digest = sha256()
     for text in texts:
-        found.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+        digest.update(f"{len(text)}:{text}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""What the checkpoint of a head tells of itself."""
+"""The card of a head."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,15 +8,15 @@ from dialoscope.training.card import origin, table
 
 
 def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> str:
-    """A page for people: what it is, how good it is with each seed, and how it was made."""
+    """The card: what it is, how good it is over seeds, and how it was made."""
     settings, data = spec["settings"], spec["data"]
     return "\n".join(
         [
             f"# {folder.resolve().name}",
             "",
             f"A head ({settings['representation']}, {settings['objective']}) over the vectors of "
-            f"`{settings['embedding']}`, trained with `dialoscope train {spec['recipe']}`: it judges whether "
-            "a reply belongs to what was said.",
+            f"`{settings['embedding']}`, trained with `dialoscope train {spec['recipe']}`: it classifies "
+            "whether a reply belongs to its context.",
             "",
             "## Figures",
             *table(
@@ -26,16 +26,16 @@ def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mappin
             "",
             "## Data",
             f"{', '.join(data['files'])}, part {settings['part']}: {data['training']:,} dialogues with "
-            f"{data['exchanges']:,} exchanges to learn from, {data['validation']:,} to choose by, "
-            f"{data['removed']:,} left out because they also stand in what is kept apart. "
+            f"{data['exchanges']:,} exchanges for training, {data['validation']:,} for validation, "
+            f"{data['removed']:,} left out because they are also in held-out data. "
             f"SHA-256 {data['sha256']}.",
             "",
             *origin(spec),
             "",
-            "## Course of the kept seed",
+            "## Epochs of the kept seed",
             *table(
                 ("epoch", "batches", "training", "validation"),
-                [_epoch(one) for one in history if one["seed"] == spec["kept seed"]],
+                [_epoch(entry) for entry in history if entry["seed"] == spec["kept seed"]],
             ),
             "",
         ]
@@ -44,8 +44,8 @@ def card_of_head(folder: Path, spec: Mapping[str, Any], history: Sequence[Mappin
 
 def _figure(name: str, spec: Mapping[str, Any]) -> tuple[str, ...]:
     spread = spec["seeds"][name]
-    several = f"{spread['mean']:.4g} ± {spread['sd']:.2g}" if spread["sd"] is not None else ""
-    return (name, f"{spec['before'][name]:.4g}", f"{spec['after'][name]:.4g}", several)
+    summary = f"{spread['mean']:.4g} ± {spread['sd']:.2g}" if spread["sd"] is not None else ""
+    return (name, f"{spec['before'][name]:.4g}", f"{spec['after'][name]:.4g}", summary)
 
 
 def _epoch(entry: Mapping[str, Any]) -> tuple[str, ...]:

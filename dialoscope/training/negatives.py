@@ -1,4 +1,4 @@
-"""Exchanges between people, and replies that do not belong there, to learn the difference from."""
+"""Exchanges between people as positive pairs, and wrong replies as negatives."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -9,186 +9,191 @@ from typing import NamedTuple
 import numpy as np
 
 from dialoscope.core.errors import TrainingError
+from dialoscope.core.records import is_blank
 from dialoscope.text.nearest import TfidfIndex, rank_nearest
 from dialoscope.training.dialogue_split import Turns, share_of, words_of
-from dialoscope.training.recipes import Rivalry
+from dialoscope.training.recipes import NegativeSampling
 from dialoscope.training.styles import STYLES
 
 _SEARCHED = 4096
-"""How many replies, drawn by chance, near ones are looked for among."""
+"""The number of random replies that near ones are searched in."""
 _NEAREST = 5
 _COMMONEST = 20
-_JUDGED_BY = 4000
-"""How many exchanges a training is judged by."""
-NO_EPOCH = 2**31
-"""What chance is begun with for these."""
+_VALIDATION = 4000
+"""The maximum number of exchanges that figures of validation and test data are computed on."""
+VALIDATION_EPOCH = 2**31
+"""In place of an epoch, this seeds the negatives of validation and test data."""
 _TRIES = 50
-"""How often another reply is drawn where the one drawn says the same as the right one."""
+"""The number of random replies that are tried when one says the same as the right one."""
 
 
 class Exchange(NamedTuple):
-    """What people said, and what was said to it."""
+    """A reply and the turns before it."""
 
     context: Turns
     """Oldest first."""
     reply: str
     dialogue: int = 0
-    """Which of the dialogues it stands in."""
+    """The number of its dialogue."""
 
 
-def exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
-    """Every turn after the first, with so many turns before it; what says nothing is left out."""
+def list_exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
+    """Every turn after the first, with at most so many turns before it; blank ones are left out."""
     return [
-        Exchange(talk[max(place - turns, 0) : place], talk[place], number)
-        for number, talk in enumerate(dialogues)
-        for place in range(1, len(talk))
-        if talk[place].strip() and talk[place - 1].strip()
+        Exchange(dialogue[max(index - turns, 0) : index], dialogue[index], number)
+        for number, dialogue in enumerate(dialogues)
+        for index in range(1, len(dialogue))
+        if not is_blank(dialogue[index]) and not is_blank(dialogue[index - 1])
     ]
 
 
-def judged_by(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
-    """Some exchanges of dialogues that are kept apart, always the same ones."""
-    return sorted(exchanges(dialogues, turns), key=lambda one: share_of(f"{one[:2]}"))[:_JUDGED_BY]
+def validation_exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
+    """Some exchanges of held-out dialogues, the same ones each time."""
+    exchanges = list_exchanges(dialogues, turns)
+    return sorted(exchanges, key=lambda exchange: share_of(f"{exchange[:2]}"))[:_VALIDATION]
 
 
-def drawn(found: Sequence[Exchange], recipe: Rivalry, chance: np.random.Generator) -> list[Exchange]:
-    """Those that are learned from in an epoch, as they are shown in it."""
-    places = np.sort(chance.permutation(len(found))[: recipe.pairs]).tolist()
-    return [_shown(found[place], recipe, chance) for place in places]
+def sample_exchanges(
+    exchanges: Sequence[Exchange], recipe: NegativeSampling, rng: np.random.Generator
+) -> list[Exchange]:
+    """The exchanges of an epoch, with a random number of turns and perhaps in another style."""
+    indices = np.sort(rng.permutation(len(exchanges))[: recipe.pairs]).tolist()
+    return [_vary(exchanges[index], recipe, rng) for index in indices]
 
 
-def _shown(exchange: Exchange, recipe: Rivalry, chance: np.random.Generator) -> Exchange:
-    """With as many of its turns as chance says, and perhaps written as other corpora write."""
-    said = exchange.context[-int(chance.integers(1, recipe.turns + 1)) :]
-    if chance.random() >= recipe.restyle:
-        return exchange._replace(context=said)
-    style = STYLES[chance.integers(len(STYLES))]
-    return exchange._replace(context=tuple(map(style, said)), reply=style(exchange.reply))
+def _vary(exchange: Exchange, recipe: NegativeSampling, rng: np.random.Generator) -> Exchange:
+    """The exchange with fewer turns, and perhaps in the style of another corpus."""
+    context = exchange.context[-int(rng.integers(1, recipe.turns + 1)) :]
+    if rng.random() >= recipe.restyle:
+        return exchange._replace(context=context)
+    style = STYLES[rng.integers(len(STYLES))]
+    return exchange._replace(context=tuple(map(style, context)), reply=style(exchange.reply))
 
 
-def wrong_replies(
-    found: Sequence[Exchange], kinds: Sequence[str], each: int, seed: Sequence[int]
+def sample_wrong_replies(
+    exchanges: Sequence[Exchange], kinds: Sequence[str], count: int, seed: Sequence[int]
 ) -> list[Turns]:
-    """For each exchange so many replies that do not belong there, each of a kind that chance chooses.
+    """For each exchange `count` replies that do not belong there, each of a random kind.
 
-    A kind that is named twice is chosen twice as often. Where a kind has nothing to give, such as a word
-    that cannot be shuffled, any other reply is taken.
+    A kind that is named twice is sampled twice as often. Where a kind has no reply to offer, such as a single
+    word that cannot be shuffled, any other reply is taken.
     """
     for kind in kinds:
         if kind not in KINDS:
             raise TrainingError(f"There are no wrong replies of the kind '{kind}', but: {', '.join(KINDS)}.")
-    different = different_replies(found)
-    if not kinds or each < 1 or different <= each:
+    different = count_different_replies(exchanges)
+    if not kinds or count < 1 or different <= count:
         raise TrainingError(
-            f"For each reply {each} wrong ones of {len(kinds)} kinds are asked for, but there are only "
+            f"For each reply {count} wrong ones of {len(kinds)} kinds are asked for, but there are only "
             f"{different} different replies. Ask for fewer, at least one, or give more dialogues."
         )
-    pool = _Pool(found, np.random.default_rng([*seed, len(found)]))
-    chosen = pool.chance.integers(len(kinds), size=(len(found), each))
+    pool = _Pool(exchanges, np.random.default_rng([*seed, len(exchanges)]))
+    chosen = pool.rng.integers(len(kinds), size=(len(exchanges), count))
     return [
-        _wrong(pool, place, [kinds[number] for number in numbers])
-        for place, numbers in enumerate(chosen.tolist())
+        _make_wrong_replies(pool, index, [kinds[number] for number in numbers])
+        for index, numbers in enumerate(chosen.tolist())
     ]
 
 
-def _wrong(pool: "_Pool", place: int, kinds: Sequence[str]) -> Turns:
-    right = _words(pool.found[place].reply)
-    taken: list[str] = []
+def _make_wrong_replies(pool: "_Pool", index: int, kinds: Sequence[str]) -> Turns:
+    right = _compared(pool.exchanges[index].reply)
+    replies: list[str] = []
     for kind in kinds:
-        made = _MAKERS[kind](pool, place)
-        if made is None or made in taken or (_words(made) == right and kind != "shuffled"):
-            made = pool.other(place, taken)
-        taken.append(made)
-    return tuple(taken)
+        reply = _MAKERS[kind](pool, index)
+        if reply is None or reply in replies or (_compared(reply) == right and kind != "shuffled"):
+            reply = pool.another(index, replies)
+        replies.append(reply)
+    return tuple(replies)
 
 
 class _Pool:
-    """The replies that there are."""
+    """The replies that wrong ones are made from."""
 
-    def __init__(self, found: Sequence[Exchange], chance: np.random.Generator) -> None:
-        self.found, self.chance = found, chance
+    def __init__(self, exchanges: Sequence[Exchange], rng: np.random.Generator) -> None:
+        self.exchanges, self.rng = exchanges, rng
 
-    def drawn(self) -> str:
+    def random(self) -> str:
         """Any reply."""
-        return self.found[int(self.chance.integers(len(self.found)))].reply
+        return self.exchanges[int(self.rng.integers(len(self.exchanges)))].reply
 
-    def other(self, place: int, taken: Sequence[str] = ()) -> str:
-        """A reply to something else, which says something else."""
-        avoided = {_words(self.found[place].reply), *map(_words, taken)}
+    def another(self, index: int, others: Sequence[str] = ()) -> str:
+        """A reply of another exchange that differs in its words from the right one, and from others."""
+        avoided = {_compared(self.exchanges[index].reply), *map(_compared, others)}
         for _ in range(_TRIES):
-            if _words(reply := self.drawn()) not in avoided:
+            if _compared(reply := self.random()) not in avoided:
                 return reply
-        return next(one.reply for one in self.found if _words(one.reply) not in avoided)
+        return next(one.reply for one in self.exchanges if _compared(one.reply) not in avoided)
 
     @cached_property
     def by_dialogue(self) -> Mapping[int, list[str]]:
-        """What is said in each dialogue."""
-        found: dict[int, list[str]] = {}
-        for one in self.found:
-            found.setdefault(one.dialogue, []).append(one.reply)
-        return found
+        """The replies of each dialogue."""
+        replies: dict[int, list[str]] = {}
+        for exchange in self.exchanges:
+            replies.setdefault(exchange.dialogue, []).append(exchange.reply)
+        return replies
 
     @cached_property
     def searched(self) -> list[Exchange]:
-        """Those among which near ones are looked for."""
-        places = self.chance.permutation(len(self.found))[:_SEARCHED]
-        return [self.found[place] for place in sorted(places.tolist())]
+        """The exchanges in which near replies are searched."""
+        indices = self.rng.permutation(len(self.exchanges))[:_SEARCHED]
+        return [self.exchanges[index] for index in sorted(indices.tolist())]
 
     @cached_property
-    def index(self) -> TfidfIndex:
-        """Of these."""
-        return TfidfIndex([one.reply for one in self.searched])
+    def nearest(self) -> TfidfIndex:
+        """The search index of these replies."""
+        return TfidfIndex([exchange.reply for exchange in self.searched])
 
     @cached_property
     def commonest(self) -> list[str]:
-        """What is replied most often."""
-        return [reply for reply, _ in Counter(one.reply for one in self.found).most_common(_COMMONEST)]
+        """The most frequent replies."""
+        counts = Counter(exchange.reply for exchange in self.exchanges)
+        return [reply for reply, _ in counts.most_common(_COMMONEST)]
 
 
-def _from_dialogue(pool: _Pool, place: int) -> str | None:
-    """Something else that is said in the same dialogue."""
-    own = pool.found[place]
-    others = [turn for turn in pool.by_dialogue[own.dialogue] if turn != own.reply]
-    return others[pool.chance.integers(len(others))] if others else None
+def _from_dialogue(pool: _Pool, index: int) -> str | None:
+    """Another reply of the same dialogue."""
+    exchange = pool.exchanges[index]
+    others = [turn for turn in pool.by_dialogue[exchange.dialogue] if turn != exchange.reply]
+    return others[pool.rng.integers(len(others))] if others else None
 
 
-def _near(pool: _Pool, place: int) -> str | None:
-    """A reply from another dialogue that shares words with what was said."""
-    own = pool.found[place]
+def _near(pool: _Pool, index: int) -> str | None:
+    """A reply from another dialogue that shares words with the last turn."""
+    exchange = pool.exchanges[index]
     near = [
-        pool.searched[one].reply
-        for one in rank_nearest(pool.index.similarities(own.context[-1]), 2 * _NEAREST).tolist()
-        if pool.searched[one].dialogue != own.dialogue
+        pool.searched[number].reply
+        for number in rank_nearest(pool.nearest.similarities(exchange.context[-1]), 2 * _NEAREST).tolist()
+        if pool.searched[number].dialogue != exchange.dialogue
     ][:_NEAREST]
-    return near[pool.chance.integers(len(near))] if near else None
+    return near[pool.rng.integers(len(near))] if near else None
 
 
-def _shuffled(pool: _Pool, place: int) -> str | None:
+def _shuffled(pool: _Pool, index: int) -> str | None:
     """The words of the right reply in another order."""
-    words = pool.found[place].reply.split()
-    made = " ".join(words[number] for number in pool.chance.permutation(len(words)).tolist())
-    return made if made != " ".join(words) else None
+    words = pool.exchanges[index].reply.split()
+    shuffled = " ".join(words[number] for number in pool.rng.permutation(len(words)).tolist())
+    return shuffled if shuffled != " ".join(words) else None
 
 
-def _repeated(pool: _Pool, place: int) -> str | None:
-    """What was said just before."""
-    return pool.found[place].context[-1]
+def _repeated(pool: _Pool, index: int) -> str | None:
+    """The last turn of the context."""
+    return pool.exchanges[index].context[-1]
 
 
-def _spliced(pool: _Pool, place: int) -> str | None:
+def _spliced(pool: _Pool, index: int) -> str | None:
     """The first half of the right reply, and the second half of another."""
-    first, second = pool.found[place].reply.split(), pool.drawn().split()
+    first, second = pool.exchanges[index].reply.split(), pool.random().split()
     return " ".join(first[: (len(first) + 1) // 2] + second[len(second) // 2 :])
 
 
-def _generic(pool: _Pool, place: int) -> str | None:
-    """One of the replies that are given most often, whatever was said."""
-    return pool.commonest[pool.chance.integers(len(pool.commonest))]
+def _generic(pool: _Pool, index: int) -> str | None:
+    """One of the most frequent replies."""
+    return pool.commonest[pool.rng.integers(len(pool.commonest))]
 
 
 _MAKERS: Mapping[str, Callable[[_Pool, int], str | None]] = MappingProxyType(
     {
-        "random": lambda pool, place: pool.other(place),
+        "random": lambda pool, index: pool.another(index),
         "dialogue": _from_dialogue,
         "near": _near,
         "shuffled": _shuffled,
@@ -201,13 +206,14 @@ _MAKERS: Mapping[str, Callable[[_Pool, int], str | None]] = MappingProxyType(
 KINDS = tuple(_MAKERS)
 """The kinds of wrong replies."""
 BROKEN = ("shuffled", "spliced")
-"""Those that are wrong whatever was said."""
+"""The kinds that are wrong in any context."""
 
 
-def different_replies(found: Sequence[Exchange]) -> int:
-    """How many replies say different things."""
-    return len({_words(one.reply) for one in found})
+def count_different_replies(exchanges: Sequence[Exchange]) -> int:
+    """The number of replies that differ in their words."""
+    return len({_compared(exchange.reply) for exchange in exchanges})
 
 
-def _words(text: str) -> str:
+def _compared(text: str) -> str:
+    """The words of a text; a text without words is compared as it is."""
     return words_of((text,)) or text

@@ -1,4 +1,4 @@
-"""Replies that people rated, to learn from."""
+"""Rated replies as training data."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import TrainingError
-from dialoscope.core.records import Example
+from dialoscope.core.records import Example, is_blank
 from dialoscope.core.safe_text import printable
 from dialoscope.data.canonical import canonical_bytes
 from dialoscope.data.layout import Row
@@ -20,36 +20,36 @@ from dialoscope.data.replies import read
 from dialoscope.training.dialogue_split import hash_of, words_of
 
 LOW, HIGH = 1.0, 5.0
-"""The scale on which everything is learned."""
+"""The scale of all ratings in training."""
 
 Scales = Mapping[str, tuple[float, float]]
-"""The lowest and the highest rating of aspects."""
+"""The lowest and the highest possible rating of each aspect."""
 
 
 @dataclass(frozen=True)
 class RatedReplies:
-    """Replies, each with the mean of its ratings, from 1 to 5."""
+    """Replies, each with its mean rating, from 1 to 5."""
 
     replies: tuple[Example, ...]
     ratings: Floats
     scales: Scales
-    """Of the aspects that were read."""
+    """The scales of the ratings as they were read."""
     left_out: Mapping[str, int]
-    """How many replies could not be used, by what they lack."""
+    """The number of replies that were left out, by what is missing."""
     files: tuple[str, ...]
 
     @property
     def contexts(self) -> list[str]:
-        """What each reply answers, whatever its case, spaces and punctuation."""
+        """The words of each reply's context, whatever their case, spaces and punctuation."""
         return [words_of(reply.context) for reply in self.replies]
 
     @property
     def systems(self) -> list[str]:
-        """Whose reply each is; a name is one system, in whichever file it stands."""
+        """The system of each reply; a name is one system in all files."""
         return [reply.system for reply in self.replies]
 
-    def told(self, licence: str) -> dict[str, Any]:
-        """What is learned from, for the card."""
+    def describe(self, licence: str) -> dict[str, Any]:
+        """What a card says of the data."""
         texts = (canonical_bytes(reply).decode("utf-8", "surrogatepass") for reply in self.replies)
         return {
             "files": list(self.files),
@@ -65,8 +65,8 @@ class RatedReplies:
         }
 
 
-class _Rated(NamedTuple):
-    """A reply with what its raters gave it."""
+class _RatedReply(NamedTuple):
+    """A reply with the ratings of an aspect."""
 
     reply: Example
     aspect: str
@@ -76,80 +76,82 @@ class _Rated(NamedTuple):
 def read_rated(
     files: Sequence[str | Path], aspects: Sequence[str] = ("overall",), scales: Scales | None = None
 ) -> RatedReplies:
-    """The replies with words, context, reference and a rating; of several aspects the first that is rated.
+    """Read the replies that are not blank and have context, reference and rating.
 
-    Names of aspects are compared without case. Ratings are put on a scale from 1 to 5, from the scale that
-    is told, or from the first usual one that holds them all.
+    Of several aspects, the first that a reply has a rating for is read; names are compared without case.
+    Ratings are mapped to a scale from 1 to 5, from the given scale, or from the first usual one that contains
+    all of them.
     """
     if not files or not aspects:
-        raise TrainingError("There is nothing to learn from: name at least one file, and one aspect.")
+        raise TrainingError("There is no training data: name at least one file, and one aspect.")
     wanted = [aspect.casefold() for aspect in aspects]
     rows = [row for file in files for row in read(file).rows(ReadLog())]
     _check_aspects(wanted, rows)
     left_out: Counter[str] = Counter()
     rated = list(_usable(rows, wanted, left_out))
-    found = _scales(rated, {name.casefold(): ends for name, ends in (scales or {}).items()})
+    own_scales = _find_scales(rated, {name.casefold(): ends for name, ends in (scales or {}).items()})
     return RatedReplies(
-        tuple(one.reply for one in rated),
-        np.array([_placed(one, *found[one.aspect]) for one in rated], float),
-        found,
+        tuple(reply.reply for reply in rated),
+        np.array([_rescale(reply, *own_scales[reply.aspect]) for reply in rated], float),
+        own_scales,
         left_out,
         tuple(Path(file).name for file in files),
     )
 
 
 def _check_aspects(wanted: Sequence[str], rows: Sequence[Row]) -> None:
-    there = {rating.aspect.casefold() for row in rows for rating in row.ratings}
+    rated = {rating.aspect.casefold() for row in rows for rating in row.ratings}
     for aspect in wanted:
-        if aspect not in there:
-            known = ", ".join(map(printable, sorted(there)))
-            has = f"Rated are: {known}; choose with --aspect." if there else "Nothing is rated here."
-            raise TrainingError(f"No reply is rated for '{printable(aspect)}'. {has}")
+        if aspect not in rated:
+            names = ", ".join(map(printable, sorted(rated)))
+            hint = f"Rated aspects: {names}; choose with --aspect." if rated else "There are no ratings."
+            raise TrainingError(f"No reply is rated for '{printable(aspect)}'. {hint}")
 
 
-def _usable(rows: Sequence[Row], wanted: Sequence[str], left_out: Counter[str]) -> Iterator[_Rated]:
+def _usable(rows: Sequence[Row], wanted: Sequence[str], left_out: Counter[str]) -> Iterator[_RatedReply]:
     for row in rows:
-        found = _rating(row, wanted)
-        lacks = _lacking(row.example) if found.values else "rating"
-        if lacks:
-            left_out[lacks] += 1
+        rated = _read_ratings(row, wanted)
+        missing = _find_missing(row.example) if rated.values else "rating"
+        if missing:
+            left_out[missing] += 1
         else:
-            yield found
+            yield rated
 
 
-def _rating(row: Row, wanted: Sequence[str]) -> _Rated:
+def _read_ratings(row: Row, wanted: Sequence[str]) -> _RatedReply:
     for aspect in wanted:
-        given = (one.value for one in row.ratings if one.aspect.casefold() == aspect)
-        if values := tuple(value for value in given if value is not None):
-            return _Rated(row.example, aspect, values)
-    return _Rated(row.example, "", ())
+        ratings = (rating.value for rating in row.ratings if rating.aspect.casefold() == aspect)
+        if values := tuple(value for value in ratings if value is not None):
+            return _RatedReply(row.example, aspect, values)
+    return _RatedReply(row.example, "", ())
 
 
-def _lacking(reply: Example) -> str:
-    if not reply.response.strip():
+def _find_missing(reply: Example) -> str:
+    """What a reply lacks for training; empty if nothing."""
+    if is_blank(reply.response):
         return "words"
-    if not any(turn.strip() for turn in reply.context):
+    if all(map(is_blank, reply.context)):
         return "context"
-    return "" if any(one.strip() for one in reply.references) else "reference"
+    return "reference" if all(map(is_blank, reply.references)) else ""
 
 
-def _scales(rated: Sequence[_Rated], told: Scales) -> Scales:
-    """Of each aspect: the one that is told, or the first usual one that holds all ratings."""
-    found = {}
-    for aspect in dict.fromkeys(one.aspect for one in rated):
-        values = [value for one in rated if one.aspect == aspect for value in one.values]
+def _find_scales(rated: Sequence[_RatedReply], given: Scales) -> Scales:
+    """The scale of each aspect: the given one, or the first usual one that contains all ratings."""
+    scales = {}
+    for aspect in dict.fromkeys(reply.aspect for reply in rated):
+        values = [value for reply in rated if reply.aspect == aspect for value in reply.values]
         low, high = min(values), max(values)
-        usual = told.get(aspect) or usual_scale(low, high)
-        if usual is None or not (usual[0] <= low <= high <= usual[1] > usual[0]):
+        scale = given.get(aspect) or usual_scale(low, high)
+        if scale is None or not (scale[0] <= low <= high <= scale[1] > scale[0]):
             raise TrainingError(
                 f"Ratings of '{printable(aspect)}' run from {low:g} to {high:g}, "
-                f"{f'off its scale of {usual[0]:g} to {usual[1]:g}' if usual else 'on no usual scale'}; "
-                f"say what the scale is: --scale {printable(aspect)}={low:g}-{high:g}."
+                f"{f'off its scale of {scale[0]:g} to {scale[1]:g}' if scale else 'on no usual scale'}; "
+                f"name the scale: --scale {printable(aspect)}={low:g}-{high:g}."
             )
-        found[aspect] = usual
-    return found
+        scales[aspect] = scale
+    return scales
 
 
-def _placed(rated: _Rated, low: float, high: float) -> float:
-    """The mean over raters, on the scale from 1 to 5."""
+def _rescale(rated: _RatedReply, low: float, high: float) -> float:
+    """The mean rating, on the scale from 1 to 5."""
     return LOW + (HIGH - LOW) * (float(np.mean(rated.values)) - low) / (high - low)

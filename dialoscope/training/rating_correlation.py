@@ -1,4 +1,4 @@
-"""How well numbers follow what people said."""
+"""Correlations of values with ratings."""
 
 from typing import NamedTuple
 
@@ -6,13 +6,13 @@ from dialoscope.analysis.coefficients import measure
 from dialoscope.core.arrays import Floats
 
 
-class Agreement(NamedTuple):
+class Correlations(NamedTuple):
     """Two correlations with ratings."""
 
     pearson: float
     spearman: float
 
 
-def correlations(values: Floats, ratings: Floats) -> Agreement:
-    """Of the replies that have a value; NaN for too few of them, and where either side does not vary."""
-    return Agreement(*(measure(name, values, ratings).value for name in Agreement._fields))
+def correlations(values: Floats, ratings: Floats) -> Correlations:
+    """Correlations over the replies that have a value; NaN for too few, or where either is constant."""
+    return Correlations(*(measure(name, values, ratings).value for name in Correlations._fields))

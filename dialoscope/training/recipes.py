@@ -1,54 +1,84 @@
-"""How a model is trained: settings, all of which stand in the checkpoint's card."""
+"""The settings of trainings. A setting is a field of its recipe, with its default, range and help.
+
+The command line generates its options from these fields, and cards list their values. This module loads
+nothing else, so that `--help` is fast.
+"""
+# ruff: noqa: RUF009 - `setting` returns a field
 
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self, get_args
+from dataclasses import MISSING, dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.models.heads import Objective, Representation
-from dialoscope.models.locations import asset_names
-from dialoscope.models.registry import licences
+from dialoscope.models.head_kinds import Objective, Representation
 
 Method = Literal["lora", "full"]
 
+GROUPS = MODEL, DATA, NEGATIVES, DESCENT, RUN = ("Model", "Data", "Negatives", "Optimisation", "Run")
+"""The headings of settings in `--help`, in their order."""
+
+
+class Setting(NamedTuple):
+    """What is known of a field of a recipe besides its type and default."""
+
+    help: str
+    group: str
+    least: float = -math.inf
+    most: float = math.inf
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    saved_as: str | None = None
+    """Its name in checkpoints, where that is not the field's."""
+
+
+def setting(default: Any, text: str, group: str, *, compare: bool = True, **more: Any) -> Any:  # noqa: ANN401
+    """A field of a recipe, with whatever else `Setting` has; the outcome depends on it if it is compared."""
+    return field(default=default, compare=compare, metadata={"setting": Setting(text, group, **more)})
+
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What every training has: settings that are checked, and told."""
+class Recipe:
+    """The settings of a training, which are checked."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
-    """What settings that are words can be."""
 
     def __post_init__(self) -> None:
-        for name, choices in self.choices.items():
-            if (value := getattr(self, name)) not in choices:
-                raise TrainingError(f"{name} is '{value}'; it must be one of: {', '.join(choices)}.")
-        for one in dataclasses.fields(self):
-            value = getattr(self, one.name)
-            least, most = _RANGES.get(one.name, (-math.inf, math.inf))
-            if isinstance(value, int | float) and not least <= value <= most:
-                known = f"{least} or more" if most == math.inf else f"between {least} and {most}"
-                raise TrainingError(f"{one.name} is {value}; it must be {known}.")
+        for name, known in settings_of(type(self)).items():
+            value = getattr(self, name)
+            if known.choices and value not in known.choices:
+                raise TrainingError(f"{name} is '{value}'; it must be one of: {', '.join(known.choices)}.")
+            if isinstance(value, int | float) and not known.least <= value <= known.most:
+                valid = f"{known.least} or more"
+                if known.most < math.inf:
+                    valid = f"between {known.least} and {known.most}"
+                raise TrainingError(f"{name} is {value}; it must be {valid}.")
 
     def settings(self) -> dict[str, Any]:
-        """What the outcome depends on, besides the data."""
-        told = {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.compare}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        """All that the outcome depends on besides the data, by the names that checkpoints use."""
+        known = settings_of(type(self))
+        values = {
+            known[item.name].saved_as or item.name: getattr(self, item.name)
+            for item in dataclasses.fields(self)
+            if item.compare
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def check_licences(self, data: Sequence[str] = ()) -> None:
         """Refuse models and data that `DIALOSCOPE_LICENCE` does not allow; announce those of others."""
+        from dialoscope.models.locations import asset_names
+        from dialoscope.models.registry import licences
+
         models = [getattr(self, name, "") for name in ("model", "teacher", "embedding")]
-        named = [*models, *(name.partition(":")[0] for name in data)]
-        used = [asset for name in named if name for asset in asset_names(name)]
-        licences.allow(f"train {self.name}", used, None)
+        names = [*models, *(name.partition(":")[0] for name in data)]
+        licences.allow(
+            f"train {self.name}", [asset for name in names if name for asset in asset_names(name)], None
+        )
 
     def identity(self, model: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        """All that makes a training this one and no other: how, on top of which model, from which data."""
+        """What distinguishes a training from all others: its settings, the model it starts from, the data."""
         return {
             "recipe": self.name,
             "version": self.version,
@@ -57,205 +87,242 @@ class Settings:
             "data": data,
         }
 
-    def given(self, **chosen: Any) -> Self:  # noqa: ANN401 - settings of any type
-        """The same with other settings; those that are None stay as they are."""
-        return dataclasses.replace(
-            self, **{name: value for name, value in chosen.items() if value is not None}
-        )
+    def replace(self, **settings: Any) -> Self:  # noqa: ANN401 - settings of any type
+        """The same recipe with other settings; those that are None stay as they are."""
+        chosen = {name: value for name, value in settings.items() if value is not None}
+        return dataclasses.replace(self, **chosen)
+
+
+def settings_of(recipe: type[Recipe]) -> dict[str, Setting]:
+    """Each setting by its field's name; a field that only changes a default keeps the rest of its base's."""
+    return {
+        name: item.metadata["setting"]
+        for base in reversed(recipe.__mro__)
+        for name, item in vars(base).get("__dataclass_fields__", {}).items()
+        if "setting" in item.metadata
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course(Settings):
-    """What every training has that goes on in epochs."""
+class EpochRecipe(Recipe):
+    """The settings of a training that passes over its data several times."""
 
-    epochs: int = 4
-    """At most."""
-    learning_rate: float = 1e-3
-    """At its highest."""
-    batch: int = 8192
-    """How much is learned from at once."""
-    dropout: float = 0.0
-    patience: int = 1
-    """How many epochs may pass without improvement before it stops early."""
-    seed: int = 0
-    minutes: float = field(default=0.0, compare=False)
-    """After so long it stops with the best so far; 0: never."""
-    device: str = field(default="auto", compare=False)
+    epochs: int = setting(4, "Maximum number of passes over the training data.", DESCENT, least=1)
+    learning_rate: float = setting(1e-3, "Highest learning rate.", DESCENT, least=1e-12, most=1)
+    batch: int = setting(8192, "Number of tokens or pairs in a batch.", DESCENT, least=1)
+    dropout: float = setting(0.0, "Dropout rate.", DESCENT, least=0, most=0.99)
+    patience: int = setting(
+        1, "Number of epochs without improvement on validation before the training stops.", DESCENT, least=1
+    )
+    seed: int = setting(0, "Seed of all random choices.", RUN, least=0, most=2**32 - 1)
+    minutes: float = setting(
+        0.0,
+        "Minutes after which it stops with the best weights so far; 0: never.",
+        RUN,
+        compare=False,
+        least=0,
+    )
+    device: str = setting(
+        "auto", "cpu, cuda, ...; auto is the first GPU if there is one.", RUN, compare=False
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe(Course):
-    """How a model itself is trained further; how the shipped checkpoints were, their cards say.
+class TransformerRecipe(EpochRecipe):
+    """The settings of a training that changes a transformer, by an adapter or as a whole.
 
-    The learning rate rises over the first twentieth, and falls to nothing at the end.
+    The learning rate rises over the first twentieth of the steps, and falls to zero at the end.
     """
 
-    choices = MappingProxyType({"method": get_args(Method)})
-
-    model: str
-    """What is trained on top of: an asset, a folder, or a name on the hub."""
-    method: Method = "lora"
-    """A small adapter beside frozen weights, or all weights."""
-    rank: int = 8
-    """Of the adapter's matrices."""
-    batch: int = 8192
-    """How much is learned from at once: tokens of dialogues, or pairs of sentences."""
-    dropout: float = 0.0
-    """Of what the adapter reads."""
-
-
-_WHOLE = (
-    "rank", "epochs", "batch", "patience", "turns", "each", "pairs", "ready", "units", "layers",
-    "slow_after", "seeds", "steps", "dims",
-)  # fmt: skip
-_RANGES = {
-    **dict.fromkeys(_WHOLE, (1, math.inf)),
-    **dict.fromkeys(("margin", "decay"), (1e-12, 1)),
-    "max_tokens": (2, math.inf),
-    "made": (0, math.inf),
-    **dict.fromkeys(("l2", "contrast"), (0, math.inf)),
-    "folds": (3, math.inf),
-    "minutes": (0, math.inf),
-    "learning_rate": (1e-12, 1),
-    "seed": (0, 2**32 - 1),
-    "dropout": (0, 0.99),
-    **dict.fromkeys(("begin", "restyle", "swapped"), (0, 1)),
-}
-"""The least and the most that a setting can be."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rivalry(Settings):
-    """How replies that people gave are learned from beside wrong ones."""
-
-    turns: int = 4
-    """The most turns before the reply that it is shown; in each epoch chance says how many."""
-    negatives: tuple[str, ...] = (
-        "random",
-        "random",
-        "near",
-        "dialogue",
-        "spliced",
-        "shuffled",
-        "repeated",
+    model: str = setting(MISSING, "Model to start from: an asset, a folder, a name on the hub.", MODEL)
+    method: Method = setting(
+        "lora",
+        "A small adapter beside frozen weights (lora), or all weights.",
+        MODEL,
+        choices=get_args(Method),
     )
-    """The kinds of wrong replies; one that is named twice is twice as frequent."""
-    each: int = 2
-    """How many wrong replies stand against each right one."""
-    pairs: int = 40000
-    """The most right replies that are learned from in an epoch: others in each."""
-    restyle: float = 0.3
-    """The share written as other corpora write: punctuation apart, or together, lower case."""
+    rank: int = setting(8, "Rank of the adapter's matrices.", MODEL, least=1)
+    batch: int = setting(8192, "Number of tokens in a batch.", DESCENT, least=1)
+    dropout: float = setting(0.0, "Dropout rate of the adapter's input.", DESCENT, least=0, most=0.99)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LmRecipe(Rivalry, Recipe):
-    """A language model that learns how people talk: turns on lines of their own, one after the other."""
+class NegativeSampling(Recipe):
+    """How wrong replies are sampled as negatives, beside the replies that people gave."""
+
+    turns: int = setting(
+        4, "Maximum number of turns before the reply; sampled anew in each epoch.", DATA, least=1
+    )
+    negatives: tuple[str, ...] = setting(
+        ("random", "random", "near", "dialogue", "spliced", "shuffled", "repeated"),
+        "Kinds of wrong replies: random, dialogue, near, shuffled, repeated, spliced, generic; a kind named "
+        "twice is sampled twice as often.",
+        NEGATIVES,
+        metavar="KIND,...",
+    )
+    negatives_per_pair: int = setting(
+        2, "Number of negatives per positive pair.", NEGATIVES, least=1, saved_as="each"
+    )
+    pairs: int = setting(
+        40000, "Maximum number of positive pairs in an epoch, sampled anew in each.", DATA, least=1
+    )
+    restyle: float = setting(
+        0.3,
+        "Share of texts rewritten in the style of other corpora: spaced punctuation or none, lower case.",
+        DATA,
+        least=0,
+        most=1,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LmRecipe(NegativeSampling, TransformerRecipe):
+    """A language model fine-tuned on dialogues, each turn on a line of its own."""
 
     name: ClassVar[str] = "lm"
 
     model: str = "smollm2"
-    max_tokens: int = 384
-    """Of a dialogue; what is longer is cut."""
-    begin: float = 0.25
-    """How often a text begins anew between two turns, so that replies are also met without what they reply
-    to, and after a single turn, as metrics show them."""
-    contrast: float = 0.0
-    """How much it counts that a reply which people gave is likelier than a wrong one, beside how likely all
-    they said is; 0: not at all."""
+    max_tokens: int = setting(
+        384, "Maximum number of tokens of a dialogue; longer ones are cut.", DATA, least=2
+    )
+    begin: float = setting(
+        0.25,
+        "Probability that a text restarts between two turns, as metrics show replies without context.",
+        DATA,
+        least=0,
+        most=1,
+    )
+    contrast: float = setting(
+        0.0,
+        "Weight of the contrastive loss beside that of the tokens; 0: no negatives are used.",
+        DESCENT,
+        least=0,
+    )
     pairs: int = 12000
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairRecipe(Recipe):
+class PairRecipe(TransformerRecipe):
     """A classifier of two texts that are read together."""
 
     model: str = "mpnet"
     rank: int = 20
     epochs: int = 3
     learning_rate: float = 5e-4
-    batch: int = 128
+    batch: int = setting(128, "Number of pairs in a batch.", DESCENT, least=1)
     dropout: float = 0.05
-    max_tokens: int = 160
-    """Of both texts; of what is longer the beginning of the first is cut."""
+    max_tokens: int = setting(
+        160, "Maximum number of tokens of both texts; the first is cut at its beginning.", DATA, least=2
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class NliRecipe(PairRecipe):
-    """A classifier that learns whether one sentence follows from another, contradicts it, or neither."""
+    """A classifier of whether one sentence entails another, contradicts it, or neither."""
 
     name: ClassVar[str] = "nli"
 
-    made: int = 12000
-    """The most pairs that are made from dialogues."""
-    teacher: str = ""
-    """Whose verdicts on pairs from dialogues are learned, doubts and all: an asset, a folder, or a name on
-    the hub; without one rules make pairs and say what they are."""
-    swapped: float = 0.0
-    """The share of pairs that are read with both sides swapped, others in each epoch; of these it is learned
-    whether they contradict each other, which is so from either side, and nothing else."""
+    made: int = setting(12000, "Maximum number of pairs generated from dialogues.", DATA, least=0)
+    teacher: str = setting(
+        "",
+        "Classifier whose probabilities on pairs from dialogues are the targets (an asset, a folder, a name "
+        "on the hub); without one, rules generate and label the pairs.",
+        DATA,
+    )
+    swapped: float = setting(
+        0.0,
+        "Share of pairs with both sides swapped, sampled anew in each epoch; only whether they contradict "
+        "each other is trained on.",
+        DATA,
+        least=0,
+        most=1,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossRecipe(Rivalry, PairRecipe):
-    """An encoder that reads what was said and a reply together, and learns whether they belong together."""
+class CrossRecipe(NegativeSampling, PairRecipe):
+    """An encoder that reads a context and a reply together, and classifies whether they belong together."""
 
     name: ClassVar[str] = "ruber"
 
-    representation: Literal["cross"] = "cross"
-    """Both texts are read at once, by an encoder that is itself adapted."""
+    representation: Literal["cross"] = setting(
+        "cross",
+        "Both texts are read at once, by an encoder that is itself trained.",
+        MODEL,
+        choices=("cross",),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class RuberRecipe(Course):
-    """A small network over vectors that stay as they are, which learns whether a reply belongs.
+class RuberRecipe(EpochRecipe):
+    """A small network (a head) over fixed vectors, which classifies whether a reply belongs to a query.
 
-    The unreferenced scorer of Ghazarian et al. (2019, https://aclanthology.org/W19-2310); the sizes and the
-    pace are theirs, and so is the choice of the three points of variation.
+    The unreferenced scorer of Ghazarian et al. (2019, https://aclanthology.org/W19-2310). Sizes, learning
+    rate and batches are theirs, and so are the choices of embedding, representation and objective.
     """
 
     name: ClassVar[str] = "ruber"
-    choices = MappingProxyType({"representation": get_args(Representation), "objective": get_args(Objective)})
 
-    embedding: str = "minilm"
-    """Whose vectors: an encoder or word vectors, an asset, a folder, a file, a name on the hub."""
-    representation: Representation = "max"
-    """How those of a text become one: by recurrent layers, or by their highest or mean values."""
-    objective: Objective = "cross-entropy"
-    """The right reply shall be above a wrong one by a margin, or both shall be told apart as classes."""
+    embedding: str = setting(
+        "minilm", "Encoder or word vectors: an asset, a folder, a file, a name on the hub.", MODEL
+    )
+    representation: Representation = setting(
+        "max",
+        "Vector of a text: of recurrent layers, or the maximum or mean of its words' vectors; cross: an "
+        "encoder reads both texts at once, and is itself trained.",
+        MODEL,
+        choices=get_args(Representation),
+    )
+    objective: Objective = setting(
+        "cross-entropy",
+        "Loss: a margin between right and wrong replies, or cross-entropy of the two classes.",
+        MODEL,
+        choices=get_args(Objective),
+    )
     epochs: int = 200
     learning_rate: float = 1e-4
-    decay: float = 0.5
-    """What the learning rate is multiplied by when it goes no further."""
-    slow_after: int = 5
-    """How many epochs in a row without improvement make it so."""
+    decay: float = setting(
+        0.5, "Factor of the learning rate when validation does not improve.", DESCENT, least=1e-12, most=1
+    )
+    slow_after: int = setting(
+        5, "Number of epochs without improvement before the learning rate decays.", DESCENT, least=1
+    )
     patience: int = 20
-    batch: int = 128
-    """Pairs of a right and a wrong reply learned from at once."""
-    dropout: float = 0.0
-    """Of the last hidden layer."""
-    turns: int = 1
-    """The turns before the reply that are its query."""
-    negatives: tuple[str, ...] = ("random",)
-    """The kinds of wrong replies; one that is named twice is twice as frequent."""
-    each: int = 1
-    """How many wrong replies stand against each right one in an epoch."""
-    ready: int = 8
-    """How many stand ready, of which each epoch takes others; the fewer, the less is read by the encoder."""
-    pairs: int = 22000
-    """The most right replies that are learned from; a tenth as many are judged by."""
-    part: str = "2/2"
-    """The part of the dialogues that is used: the rest is left to those who train systems."""
-    margin: float = 0.5
-    """Of the ranking."""
-    units: int = 128
-    """Of a recurrent layer, in each direction."""
-    layers: int = 2
-    """Recurrent ones."""
-    perceptron: tuple[int, ...] = (256, 512, 128)
-    """The widths of its hidden layers."""
-    seeds: int = 1
-    """How many trainings there are, from `seed` on; the best by validation is kept."""
+    batch: int = setting(128, "Number of pairs of a right and a wrong reply in a batch.", DESCENT, least=1)
+    dropout: float = setting(0.0, "Dropout rate of the last hidden layer.", DESCENT, least=0, most=0.99)
+    turns: int = setting(1, "Number of turns before the reply that are its query.", DATA, least=1)
+    negatives: tuple[str, ...] = setting(
+        ("random",),
+        "Kinds of wrong replies: random, dialogue, near, shuffled, repeated, spliced, generic; a kind named "
+        "twice is sampled twice as often.",
+        NEGATIVES,
+        metavar="KIND,...",
+    )
+    negatives_per_pair: int = setting(
+        1, "Number of negatives per positive pair.", NEGATIVES, least=1, saved_as="each"
+    )
+    negative_pool: int = setting(
+        8,
+        "Number of negatives per positive pair from which each epoch samples; fewer are faster to encode.",
+        NEGATIVES,
+        least=1,
+        saved_as="ready",
+    )
+    pairs: int = setting(
+        22000, "Maximum number of positive pairs; validation has a tenth as many.", DATA, least=1
+    )
+    part: str = setting(
+        "2/2", "Part of the dialogues that is used: 2/2 is the second half, 1/1 all.", DATA, metavar="N/COUNT"
+    )
+    margin: float = setting(0.5, "Margin of the ranking loss.", DESCENT, least=1e-12, most=1)
+    units: int = setting(128, "Number of units of a recurrent layer, in each direction.", MODEL, least=1)
+    layers: int = setting(2, "Number of recurrent layers.", MODEL, least=1)
+    perceptron: tuple[int, ...] = setting(
+        (256, 512, 128), "Widths of the perceptron's hidden layers.", MODEL, metavar="WIDTH,..."
+    )
+    seeds: int = setting(
+        1, "Number of trainings, from the seed on; the best on validation is kept.", RUN, least=1
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -266,30 +333,58 @@ class RuberRecipe(Course):
             raise TrainingError("perceptron must name the width of at least one layer, each 1 or more.")
 
 
+REPRESENTATIONS = (*get_args(Representation), CrossRecipe.representation)
+"""The representations that `train ruber` offers."""
+
+
+def ruber_recipe(**settings: Any) -> RuberRecipe | CrossRecipe:  # noqa: ANN401 - settings of any type
+    """The recipe of a representation with these settings; those that are None keep their defaults."""
+    chosen = settings.get("representation")
+    if chosen not in (None, *REPRESENTATIONS):
+        raise TrainingError(f"representation is '{chosen}'; it must be one of: {', '.join(REPRESENTATIONS)}.")
+    recipe = CrossRecipe() if chosen == CrossRecipe.representation else RuberRecipe()
+    known = settings_of(type(recipe))
+    for name, value in settings.items():
+        if value is not None and name not in known:
+            raise TrainingError(
+                f"{name} is no setting of the representation {recipe.representation}, which has: "
+                f"{', '.join(sorted(known))}."
+            )
+    return recipe.replace(**{name: value for name, value in settings.items() if name in known})
+
+
 @dataclass(frozen=True, kw_only=True)
-class AdemRecipe(Settings):
-    """A bilinear form over vectors of context, reference and reply, which learns how people rate replies.
+class AdemRecipe(Recipe):
+    """A bilinear form over vectors of context, reference and reply, fitted to ratings.
 
     Lowe et al. (2017, https://aclanthology.org/P17-1103).
     """
 
     name: ClassVar[str] = "adem"
 
-    model: str = "minilm"
-    """The encoder whose vectors are compared: an asset, a folder, or a name on the hub."""
-    dims: int = 50
-    """How many principal components are kept of them."""
-    turns: int = 4
-    """The last turns of a context that are read."""
-    l2: float = 3.0
-    """How strongly the matrices are held to where they begin, which is the identity; 0: not at all."""
-    steps: int = 100
-    """Of the descent, at most."""
-    patience: int = 5
-    """How many steps may pass without improvement before it stops early."""
-    folds: int = 5
-    """In so many parts the contexts are cut, of which each is kept apart in turn."""
-    seeds: int = 3
-    """How often they are cut, each time otherwise."""
-    seed: int = 0
-    device: str = field(default="auto", compare=False)
+    model: str = setting("minilm", "Encoder of the texts: an asset, a folder, a name on the hub.", MODEL)
+    dims: int = setting(50, "Number of principal components of the vectors that are kept.", MODEL, least=1)
+    turns: int = setting(4, "Maximum number of turns of a context, the last ones.", DATA, least=1)
+    l2: float = setting(
+        3.0, "Weight of the squared distance of both matrices from the identity; 0: none.", DESCENT, least=0
+    )
+    steps: int = setting(100, "Maximum number of steps of the descent.", DESCENT, least=1)
+    patience: int = setting(
+        5, "Number of steps without improvement before the descent stops.", DESCENT, least=1
+    )
+    folds: int = setting(
+        5, "Number of parts that contexts are split into; each is held out in turn.", DATA, least=3
+    )
+    seeds: int = setting(3, "Number of random splits, from the seed on.", RUN, least=1)
+    seed: int = setting(0, "Seed of the splits.", RUN, least=0, most=2**32 - 1)
+    device: str = setting(
+        "auto", "cpu, cuda, ...; auto is the first GPU if there is one.", RUN, compare=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighting(Recipe):
+    """How the weights of a composite are fitted to ratings."""
+
+    evenness: float = setting(1.0, "Strength of the penalty on unequal weights; 0: none.", DESCENT, least=0)
+    knots: int = setting(65, "Maximum number of knots of a part's scale.", MODEL, least=2)

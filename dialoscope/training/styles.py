@@ -1,10 +1,10 @@
-"""The ways in which dialogue corpora write the same words."""
+"""Styles in which dialogue corpora write the same words."""
 
 import re
 
 
 def tidied(turn: str) -> str:
-    """Without the spaces that a tokenizer put before punctuation and into contractions."""
+    """The turn without the spaces that tokenizers put before punctuation and into contractions."""
     turn = turn.replace("’", "'").replace("‘", "'")
     turn = re.sub(r"\s*'\s*(s|m|re|ve|d|ll|t)\b", r"'\1", turn)
     turn = re.sub(r"\s+([,.!?;:])", r"\1", turn)
@@ -13,12 +13,12 @@ def tidied(turn: str) -> str:
 
 
 def spaced(turn: str) -> str:
-    """With a space before punctuation."""
+    """The turn with a space before punctuation."""
     return re.sub(r"(?<=[^\s,.!?;:])([,.!?;:]+)(?=\s|$)", r" \1", turn)
 
 
 def spaced_lower(turn: str) -> str:
-    """In lower case, with a space before punctuation."""
+    """The turn in lower case, with a space before punctuation."""
     return spaced(turn).lower()
 
 

@@ -1,4 +1,4 @@
-"""Train a composite: rated replies are scored by its parts, and the weights fitted to what people said."""
+"""Train a composite: score rated replies by its parts, and fit the weights to the ratings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,12 +18,19 @@ from dialoscope.models.checkpoints import IN_SPEC, Checkpoint
 from dialoscope.runs.evaluate import evaluate
 from dialoscope.runs.result import Result
 from dialoscope.training.composite_card import card_of_composite
-from dialoscope.training.composite_fit import CompositeRecipe, Fold, Rated, by_aspect, fitted, left_out
+from dialoscope.training.composite_fit import (
+    CompositeRecipe,
+    Fold,
+    RatedCorpus,
+    by_aspect,
+    cross_validate_corpora,
+    fit_weights,
+)
 from dialoscope.training.dialogue_split import words_of
 from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
 
 COMMON = 0.5
-"""The share of replies of the smaller of two corpora from which on both are one, told twice."""
+"""Two corpora with at least this share of the smaller one's replies in common have one source."""
 
 
 def train_composite(
@@ -33,18 +40,18 @@ def train_composite(
     *,
     licence: str = "",
 ) -> Checkpoint:
-    """Fit a composite of metrics to what people said of replies.
+    """Fit the weights of a composite of metrics to human ratings.
 
     Args:
-        data: Files of rated replies, a corpus each; every corpus counts alike.
-        folder: Where the checkpoint goes.
-        recipe: Which parts, and how they are weighed; the default where nothing is given.
-        licence: Of the data, for the card.
+        data: Files of rated replies, a corpus each; all corpora have equal weight.
+        folder: Folder of the checkpoint.
+        recipe: The parts and settings; `CompositeRecipe()` by default.
+        licence: Licence of the data, for the card.
     """
     chosen = recipe or CompositeRecipe()
-    names = [str(one) for one in ([data] if isinstance(data, str | Path) else data)]
+    names = [str(file) for file in ([data] if isinstance(data, str | Path) else data)]
     if not names:
-        raise TrainingError("There is nothing to learn from: name at least one file of rated replies.")
+        raise TrainingError("There is no training data: name at least one file of rated replies.")
     path = check_folder(folder)
     identity = {
         "recipe": chosen.name,
@@ -54,12 +61,12 @@ def train_composite(
     }
     with Workplace(path, identity).held() as place:
         scored = score_corpora(names, [part.metric for part in chosen.parts])
-        found, folds = _fitted(chosen, scored)
+        combination, folds = _fit(chosen, scored)
         spec = {
             **{name: value for name, value in identity.items() if name != "files"},
-            "data": {**scored.told, "licence": licence},
-            "combination": found.told(),
-            IN_SPEC: found.hash,
+            "data": {**scored.data, "licence": licence},
+            "combination": combination.told(),
+            IN_SPEC: combination.hash,
             "made with": made_with("numpy"),
         }
         history = tuple(fold._asdict() for fold in folds)
@@ -67,84 +74,84 @@ def train_composite(
         return finish(place, spec, history, card_of_composite(path, spec, folds))
 
 
-class Scored(NamedTuple):
+class ScoredCorpora(NamedTuple):
     """Rated corpora, scored by all parts."""
 
-    corpora: tuple[Rated, ...]
+    corpora: tuple[RatedCorpus, ...]
     signatures: tuple[str, ...]
     models: Mapping[str, str]
     """The hash of each model behind the parts, by its signature."""
-    told: Mapping[str, Any]
-    """Which data it was."""
+    data: Mapping[str, Any]
+    """The hashes of the files, and the number of replies, for the card."""
 
 
-def score_corpora(files: Sequence[str], parts: Sequence[str]) -> Scored:
-    """What metrics and people say of the replies of each file."""
+def score_corpora(files: Sequence[str], parts: Sequence[str]) -> ScoredCorpora:
+    """The values of metrics and the ratings of the replies of each file."""
     metrics = [metric(name) for name in parts]
     _check_parts(metrics)
     titles = _titles(files)
-    results = {titles[file]: _scored(file, metrics) for file in files}
-    sources = _sources({titles[file]: _replies(file) for file in files})
-    corpora = tuple(_rated(title, sources[title], result, metrics) for title, result in results.items())
-    models = {signature(model): model.fingerprint for one in metrics for model in one.backends}
-    told = {
+    results = {titles[file]: _score(file, metrics) for file in files}
+    sources = _find_sources({titles[file]: _replies(file) for file in files})
+    corpora = tuple(_make_corpus(title, sources[title], result, metrics) for title, result in results.items())
+    models = {signature(model): model.fingerprint for part in metrics for model in part.backends}
+    data = {
         "files": {title: result.provenance.data for title, result in results.items()},
         "replies": sum(len(result.replies) for result in results.values()),
     }
-    return Scored(corpora, tuple(one.signature for one in metrics), models, told)
+    return ScoredCorpora(corpora, tuple(part.signature for part in metrics), models, data)
 
 
-def _fitted(recipe: CompositeRecipe, scored: Scored) -> tuple[Combination, list[Fold]]:
-    found = fitted(recipe, scored.corpora)
-    if not found.weights:
+def _fit(recipe: CompositeRecipe, scored: ScoredCorpora) -> tuple[Combination, list[Fold]]:
+    combination = fit_weights(recipe, scored.corpora)
+    if not combination.weights:
         raise TrainingError(
-            "There are no ratings to fit weights to: not one file has ten replies or more with ratings of "
-            "overall, coherence, fluency or engagement that are not all alike."
+            "There are no ratings to fit weights to: no file has ten replies or more with different ratings "
+            "of overall, coherence, fluency or engagement."
         )
     _check_values(recipe, scored)
-    folds = left_out(recipe, scored.corpora)
+    folds = cross_validate_corpora(recipe, scored.corpora)
     for fold in folds:
-        notice(f"{fold.corpus} left out, {fold.aspect}: Spearman {fold.spearman:.3f}.")
-    return replace(found, signatures=scored.signatures, models=scored.models), folds
+        notice(f"{fold.corpus} held out, {fold.aspect}: Spearman {fold.spearman:.3f}.")
+    return replace(combination, signatures=scored.signatures, models=scored.models), folds
 
 
 def _check_parts(metrics: Sequence[Metric[Any]]) -> None:
-    for one in metrics:
-        if one.to_fit:
+    for part in metrics:
+        if part.to_fit:
             raise TrainingError(
-                f"{one} has a scale that is fitted to each run, so it can be no part; coherence and fluency "
-                "can with scale=raw."
+                f"{part} has a scale that is fitted to each run, so it cannot be a part; coherence and "
+                "fluency can with scale=raw."
             )
 
 
-def _check_values(recipe: CompositeRecipe, scored: Scored) -> None:
-    values = np.concatenate([one.values for one in scored.corpora])
+def _check_values(recipe: CompositeRecipe, scored: ScoredCorpora) -> None:
+    values = np.concatenate([corpus.values for corpus in scored.corpora])
     for part, column in zip(recipe.parts, values.T, strict=True):
         if np.isnan(column).all():
             raise TrainingError(
-                f"The part {part.name} ({part.metric}) has no value for a single reply; name a metric that "
-                "judges each reply."
+                f"The part {part.name} ({part.metric}) has no value for single replies; name a metric that "
+                "scores each reply."
             )
 
 
-def _scored(file: str, metrics: Sequence[Metric[Any]]) -> Result:
+def _score(file: str, metrics: Sequence[Metric[Any]]) -> Result:
     result = evaluate(read(file), metrics, missing="undefined")
     if not len(result.ratings):
-        raise TrainingError(f"{printable(file)} has no ratings, so that nothing can be learned from it.")
+        raise TrainingError(f"{printable(file)} has no ratings, so that no weights can be fitted to it.")
     return result
 
 
-def _rated(title: str, source: str, result: Result, metrics: Sequence[Metric[Any]]) -> Rated:
-    values = np.stack([result.values(one) for one in metrics], axis=1)
+def _make_corpus(title: str, source: str, result: Result, metrics: Sequence[Metric[Any]]) -> RatedCorpus:
+    values = np.stack([result.values(part) for part in metrics], axis=1)
     means = {
         aspect: result.ratings.means(aspect, len(result.replies))
         for aspect in dict.fromkeys(result.ratings.aspect)
     }
-    return Rated(title, source, values, by_aspect(means), result.replies.item)
+    return RatedCorpus(title, source, values, by_aspect(means), result.replies.item)
 
 
 def _titles(files: Sequence[str]) -> dict[str, str]:
-    """What corpora are called: file and folder, without the ending."""
+    """The titles of corpora: folder and file, without the ending."""
     titles = {
         file: f"{Path(file).resolve().parent.name}/{Path(file).name.partition('.')[0]}" for file in files
     }
@@ -157,18 +164,18 @@ def _replies(file: str) -> frozenset[str]:
     return frozenset(words_of((example.response,)) for example in read(file))
 
 
-def _sources(replies: Mapping[str, frozenset[str]]) -> dict[str, str]:
-    """One name for all corpora of which each has most of its replies in common with another of them."""
-    found: dict[str, str] = {}
+def _find_sources(replies: Mapping[str, frozenset[str]]) -> dict[str, str]:
+    """The source of each corpus: the same for those that have most replies in common."""
+    sources: dict[str, str] = {}
     for title, own in replies.items():
-        kin = dict.fromkeys(found[other] for other in _like(own, replies) if other in found)
-        first = next(iter(kin), title)
-        found = {other: first if source in kin else source for other, source in found.items()}
-        found[title] = first
-    return found
+        common = dict.fromkeys(sources[other] for other in _similar(own, replies) if other in sources)
+        first = next(iter(common), title)
+        sources = {other: first if source in common else source for other, source in sources.items()}
+        sources[title] = first
+    return sources
 
 
-def _like(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
+def _similar(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
     for other, theirs in replies.items():
         if len(own & theirs) >= COMMON * min(len(own), len(theirs)):
             yield other

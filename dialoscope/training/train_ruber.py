@@ -1,11 +1,10 @@
-"""Train the unreferenced part of RUBER: dialogues become a judge of whether a reply belongs there."""
+"""Train the unreferenced part of RUBER: a classifier of whether a reply belongs to its context."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.models.checkpoints import WEIGHTS, Checkpoint
@@ -15,13 +14,16 @@ from dialoscope.models.heads import HALF, WORD_VECTORS, Shape
 from dialoscope.models.truncation import latest
 from dialoscope.training.dialogue_split import Split
 from dialoscope.training.head_card import card_of_head
-from dialoscope.training.head_data import Lesson, in_part, lesson_of
+from dialoscope.training.head_data import HeadData, is_in_part, make_head_data
 from dialoscope.training.recipes import CrossRecipe, RuberRecipe
-from dialoscope.training.train_transformer import data_told, names_of, split_of, tell, train_cross
+from dialoscope.training.train_cross import train_cross
+from dialoscope.training.training_data import announce_figures, describe_data, file_names, split_files
 from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
 
-REPRESENTATIONS = (*RuberRecipe.choices["representation"], CrossRecipe.representation)
-"""How a query and a reply can be read."""
+if TYPE_CHECKING:
+    import torch
+
+    from dialoscope.training.engines.head_training import HeadTask
 
 
 def train_ruber(
@@ -35,17 +37,18 @@ def train_ruber(
     licence: str = "",
     save_every: float = 60.0,
 ) -> Checkpoint:
-    """Teach a head, or an encoder itself, to tell replies that people gave from others.
+    """Train a head, or an encoder itself, to distinguish replies that people gave from others.
 
     Args:
         data: Files of dialogues, or assets (chitchat, movie-dialogues).
-        folder: Where the checkpoint goes; a training that was stopped there goes on.
-        recipe: How: a head over vectors of texts (the default), or an encoder that reads both texts at once.
-        validation: A file to choose by and to stop early by, or the share of dialogues that is kept for it.
+        folder: Folder of the checkpoint; an interrupted training resumes there.
+        recipe: The settings of a head over vectors of texts (`RuberRecipe()`, the default), or of an encoder
+            that reads both texts at once (`CrossRecipe()`).
+        validation: A validation file, or the share of dialogues that is held out for validation.
         tests: Files on which figures are reported.
-        avoid: Files whose exchanges must not be learned from either.
-        licence: Of the data, for the card.
-        save_every: Seconds between two savings of how far it is, for when it is stopped.
+        avoid: Files whose exchanges are excluded from the training data.
+        licence: Licence of the data, for the card.
+        save_every: Seconds between two savings, from which an interrupted training resumes.
     """
     if isinstance(recipe, CrossRecipe):
         return train_cross(
@@ -54,122 +57,111 @@ def train_ruber(
         )  # fmt: skip
     recipe = recipe or RuberRecipe()
     path = check_folder(folder)
-    recipe.check_licences(names_of(data))
-    found = _parted(split_of(data, validation, tests, avoid), recipe.part)
-    told = data_told(names_of(data), found, "dialogues", licence)
-    lesson = lesson_of(found.train, found.judged, recipe)
-    return _trained(recipe, path, lesson, told, save_every)
+    recipe.check_licences(file_names(data))
+    dialogues = _select_part(split_files(data, validation, tests, avoid), recipe.part)
+    description = describe_data(file_names(data), dialogues, "dialogues", licence)
+    head_data = make_head_data(dialogues.train, dialogues.judged, recipe)
+    return _train_head(recipe, path, head_data, description, save_every)
 
 
-def ruber_recipe(**chosen: Any) -> RuberRecipe | CrossRecipe:  # noqa: ANN401 - settings of any type
-    """The recipe that the settings ask for; those that are None stay as they are, others' are refused."""
-    wanted = chosen.get("representation")
-    if wanted not in (None, *REPRESENTATIONS):
-        raise TrainingError(f"representation is '{wanted}'; it must be one of: {', '.join(REPRESENTATIONS)}.")
-    recipe = CrossRecipe() if wanted == CrossRecipe.representation else RuberRecipe()
-    known = {one.name for one in dataclasses.fields(recipe)}
-    for name, value in chosen.items():
-        if value is not None and name not in known:
-            raise TrainingError(
-                f"{name} is no setting of the representation {recipe.representation}, which has: "
-                f"{', '.join(sorted(known))}."
-            )
-    return recipe.given(**{name: value for name, value in chosen.items() if name in known})
-
-
-def _parted(found: Split, part: str) -> Split:
-    """That part of the dialogues to learn from and to choose by."""
+def _select_part(dialogues: Split, part: str) -> Split:
+    """The training and validation dialogues of a part, such as `2/2`."""
     train, validation = (
-        tuple(turns for turns in dialogues if in_part(turns, part))
-        for dialogues in (found.train, found.validation)
+        tuple(turns for turns in side if is_in_part(turns, part))
+        for side in (dialogues.train, dialogues.validation)
     )
     if not train or not validation:
         raise TrainingError(
-            f"In the part {part} there are {len(train)} dialogues to learn from and {len(validation)} to "
-            "choose by; both are needed. Name more dialogues, or take all of them: --part 1/1."
+            f"The part {part} has {len(train)} dialogues for training and {len(validation)} for validation; "
+            "both are needed. Name more dialogues, or take all of them: --part 1/1."
         )
-    return dataclasses.replace(found, train=train, validation=validation)
+    return dataclasses.replace(dialogues, train=train, validation=validation)
+
+
+def _train_head(
+    recipe: RuberRecipe, folder: Path, data: HeadData, description: Mapping[str, Any], save_every: float
+) -> Checkpoint:
+    """Encode all texts once, train with each seed, and write the checkpoint of the best."""
+    embedding = resolve_embedding(recipe.embedding, recipe.device)
+    about = {**description, "exchanges": len(data.training.right)}
+    engine = import_engine("head_training", "Training", "dialoscope.training.engines")
+    with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:
+        texts, contexts = list(data.texts), data.contexts.tolist()
+        shortened = latest(embedding, [texts[number] for number in contexts])
+        for number, text in zip(contexts, shortened, strict=True):
+            texts[number] = text
+        inputs = engine.make_inputs(Features(embedding), texts, Shape.of(recipe.settings()), recipe.device)
+        known = data.restrict_to(inputs.counts > 0)
+        place.save(State(), Path.touch)  # from here on the folder is this training's
+
+        def make_task(recipe: RuberRecipe) -> "HeadTask":
+            task: HeadTask = engine.HeadTask(recipe, known, inputs)
+            return task
+
+        with engine.one_thread():
+            new = make_task(recipe)
+            before = _measure(new)
+            announce_figures("Before", before)
+            outcomes = [
+                _train_seed(recipe.replace(seed=seed, seeds=1), make_task, place, save_every)
+                for seed in range(recipe.seed, recipe.seed + recipe.seeds)
+            ]
+        spec = {
+            **place.identity,
+            "dims": new.inputs.dims,
+            **({WORD_VECTORS: HALF} if new.head.shape.recurrent else {}),
+            "before": before,
+            "made with": made_with("torch", "numpy", device=new.device.type),
+        }
+        return _write_checkpoint(place, outcomes, spec)
 
 
 class _Outcome(NamedTuple):
-    """What came of one seed."""
+    """The result of one seed."""
 
     seed: int
     state: State
     figures: Mapping[str, float]
-    weights: Any
+    weights: "dict[str, torch.Tensor]"
 
 
-def _trained(
-    recipe: RuberRecipe, folder: Path, lesson: Lesson, data: Mapping[str, Any], save_every: float
-) -> Checkpoint:
-    embedding = resolve_embedding(recipe.embedding, recipe.device)
-    about = {**data, "exchanges": len(lesson.training.right)}
-    side = import_engine("head_training", "Training", "dialoscope.training.engines")
-    with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:
-        texts, contexts = list(lesson.texts), lesson.contexts.tolist()
-        for number, text in zip(
-            contexts, latest(embedding, [texts[number] for number in contexts]), strict=True
-        ):
-            texts[number] = text
-        inputs = side.inputs_of(Features(embedding), texts, Shape.of(recipe.settings()), recipe.device)
-        known = lesson.among(inputs.counts > 0)
-        place.save(State(), Path.touch)  # from here on the folder is this training's
-        with side.one_thread():
-            return _taught(
-                recipe, place, partial(side.HeadTask, lesson=known, inputs=inputs), side, save_every
-            )
-
-
-def _taught(recipe: RuberRecipe, place: Workplace, task_of: Any, side: Any, save_every: float) -> Checkpoint:  # noqa: ANN401
-    """All seeds, one after the other."""
-    new = task_of(recipe)
-    before = _figures(new)
-    tell("Before", before)
-    found = [
-        _learned(recipe.given(seed=seed, seeds=1), task_of, place, side, save_every)
-        for seed in range(recipe.seed, recipe.seed + recipe.seeds)
-    ]
-    told = {
-        **place.identity,
-        "dims": new.inputs.dims,
-        **({WORD_VECTORS: HALF} if new.head.shape.recurrent else {}),
-        "before": before,
-        "made with": made_with("torch", "numpy", device=new.device.type),
-    }
-    return _finished(place, found, told, side)
-
-
-def _learned(recipe: RuberRecipe, task_of: Any, place: Workplace, side: Any, save_every: float) -> _Outcome:  # noqa: ANN401
-    """One seed, in a folder of its own below the one at work."""
+def _train_seed(
+    recipe: RuberRecipe, make_task: "Callable[[RuberRecipe], HeadTask]", place: Workplace, save_every: float
+) -> _Outcome:
+    """Train with one seed, in a folder of its own within the training's."""
+    engine = import_engine("head_training", "Training", "dialoscope.training.engines")
     identity = {**place.identity, "seed": recipe.seed}
     own = Workplace(place.work / f"seed-{recipe.seed}", identity).begin()
-    task = task_of(recipe)
-    state = side.HeadLoop(task, recipe, own, save_every).run()
-    figures = _figures(task)
-    tell(f"Seed {recipe.seed}", figures)
+    task = make_task(recipe)
+    state = engine.HeadLoop(task, recipe, own, save_every).run()
+    figures = _measure(task)
+    announce_figures(f"Seed {recipe.seed}", figures)
     return _Outcome(recipe.seed, state, figures, task.weights())
 
 
-def _figures(task: Any) -> dict[str, float]:  # noqa: ANN401
-    return {name: value for part in task.lesson.judged for name, value in task.figures(part).items()}
+def _measure(task: "HeadTask") -> dict[str, float]:
+    return {name: value for part in task.data.judged for name, value in task.figures(part).items()}
 
 
-def _finished(place: Workplace, found: Sequence[_Outcome], told: Mapping[str, Any], side: Any) -> Checkpoint:  # noqa: ANN401
-    """The best by validation is kept; what came of the others is told beside it."""
-    best = min(found, key=lambda one: one.state.best)
-    place.fresh(place.folder / WEIGHTS).write_bytes(side.save(best.weights))  # as readable as other files
-    place.settle(place.folder / WEIGHTS)
+def _write_checkpoint(place: Workplace, outcomes: Sequence[_Outcome], spec: Mapping[str, Any]) -> Checkpoint:
+    """Keep the weights that are best on validation; the spec has the figures of all seeds."""
+    engine = import_engine("head_training", "Training", "dialoscope.training.engines")
+    best = min(outcomes, key=lambda outcome: outcome.state.best)
+    weights = place.folder / WEIGHTS
+    place.fresh(weights).write_bytes(engine.save(best.weights))  # as readable as other files
+    place.settle(weights)
     spec = {
-        **told,
+        **spec,
         "after": best.figures,
         "kept seed": best.seed,
-        "seeds": {name: _spread([one.figures[name] for one in found]) for name in best.figures},
+        "seeds": {name: _summarise([outcome.figures[name] for outcome in outcomes]) for name in best.figures},
     }
-    history = tuple({"seed": one.seed, **entry} for one in found for entry in one.state.history)
+    history = tuple(
+        {"seed": outcome.seed, **entry} for outcome in outcomes for entry in outcome.state.history
+    )
     return finish(place, spec, history, card_of_head(place.folder, spec, history))
 
 
-def _spread(values: Sequence[float]) -> dict[str, Any]:
-    """The mean over seeds, how far they scatter, and each."""
+def _summarise(values: Sequence[float]) -> dict[str, Any]:
+    """The mean and standard deviation over seeds, and each value."""
     return {"mean": mean(values), "sd": stdev(values) if len(values) > 1 else None, "each": list(values)}

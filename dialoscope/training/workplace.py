@@ -1,4 +1,4 @@
-"""The folder that a training leaves behind, and the one in which it works."""
+"""The folder of a checkpoint, and the work folder of a training in it."""
 
 import json
 import platform
@@ -25,30 +25,30 @@ _WORK = ".training"
 
 @dataclass(frozen=True)
 class State:
-    """How far a training is."""
+    """The progress of a training."""
 
     epoch: int = 0
-    """The one at work, from 0."""
+    """The current epoch, from 0."""
     step: int = 0
-    """How many batches of it are done."""
+    """The number of its batches that are done."""
     loss: float = 0.0
-    """The sum over these."""
+    """The sum of their losses."""
     best: float = float("inf")
     without_improvement: int = 0
     history: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def begun(self) -> bool:
-        """Whether there is something to go on with."""
+    def has_begun(self) -> bool:
+        """Whether there is anything to resume."""
         return bool(self.epoch or self.step)
 
-    def stepped(self, loss: float) -> "State":
-        """One batch further."""
+    def after_step(self, loss: float) -> "State":
+        """The state after another batch."""
         return replace(self, step=self.step + 1, loss=self.loss + loss)
 
-    def judged(self, validation: float) -> "State":
-        """One epoch further."""
-        better = validation < self.best
+    def after_epoch(self, validation: float) -> "State":
+        """The state after this epoch."""
+        is_better = validation < self.best
         entry = {
             "epoch": self.epoch + 1,
             "batches": self.step,
@@ -57,40 +57,40 @@ class State:
         }
         return State(
             epoch=self.epoch + 1,
-            best=min(validation, self.best) if better else self.best,
-            without_improvement=0 if better else self.without_improvement + 1,
+            best=min(validation, self.best) if is_better else self.best,
+            without_improvement=0 if is_better else self.without_improvement + 1,
             history=(*self.history, entry),
         )
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where a training keeps what it needs to go on after it was stopped."""
+    """The files from which an interrupted training resumes."""
 
     folder: Path
     identity: Mapping[str, Any]
-    """Settings and data; another training must not go on with what this one left."""
+    """Settings and data; no other training may resume from these files."""
 
     @property
     def work(self) -> Path:
-        """What is removed in the end."""
+        """The work folder, which is removed in the end."""
         return self.folder / _WORK
 
     @property
     def best(self) -> Path:
-        """The weights that did best so far."""
+        """The file of the best weights so far."""
         return self.work / "best.safetensors"
 
     @property
     def weights(self) -> Path:
-        """Weights and the optimizer's memory at the place last saved."""
-        return self.work / f"{self._noted()['weights']}"
+        """The file of the weights and the state of the optimizer, as saved last."""
+        return self.work / f"{self._read_note()['weights']}"
 
     def begin(self) -> "Workplace":
-        """Itself, once it is clear that the folder is free, or holds the beginning of this very training."""
+        """Make the work folder, if the folder is free or holds the beginning of this very training."""
         refuse_finished(self.folder)
         if self._note.exists():
-            if self._noted()["identity"] != self.identity:
+            if self._read_note()["identity"] != self.identity:
                 raise TrainingError(
                     f"{self.folder} holds the beginning of a training with other settings or data; name "
                     "another folder, or remove it."
@@ -104,11 +104,11 @@ class Workplace:
         return self
 
     def _is_free(self) -> bool:
-        return self.folder.is_dir() and all(one.name == _WORK for one in self.folder.iterdir())
+        return self.folder.is_dir() and all(path.name == _WORK for path in self.folder.iterdir())
 
     @contextmanager
     def held(self) -> Iterator["Workplace"]:
-        """Itself, for one process at a time; a second waits for the first."""
+        """Lock the work folder; a second process waits for the first."""
         self.begin()
         with lock(self.work / "lock", f"Another process trains in {self.folder}; waiting for it to end."):
             try:
@@ -118,27 +118,27 @@ class Workplace:
                 raise
 
     def _clear(self) -> None:
-        """Leave nothing where nothing was done that a training could go on with."""
+        """Remove the work folder if there is nothing in it to resume from."""
         if not any(self.work.rglob(self._note.name)):
             shutil.rmtree(self.work, ignore_errors=True)
-            with suppress(OSError):  # something else is there
+            with suppress(OSError):  # it holds something else
                 self.folder.rmdir()
 
     def state(self) -> State:
-        """How far it is."""
+        """The progress that was saved last."""
         if not self._note.exists():
             return State()
-        state = self._noted()["state"]
+        state = self._read_note()["state"]
         best = float("inf") if state["best"] is None else state["best"]
         return State(**{**state, "best": best, "history": tuple(state["history"])})
 
     def save(self, state: State, write: Callable[[Path], None]) -> None:
-        """The note is put in place last, and names the file that belongs to it."""
+        """Write the weights, then the note that names their file."""
         name = f"weights-{state.epoch}-{state.step}.safetensors"
         write(self.fresh(self.work / name))
         self.settle(self.work / name)
-        told = asdict(state) | {"best": None if state.best == float("inf") else state.best}
-        note = {"identity": self.identity, "weights": name, "state": told}
+        values = asdict(state) | {"best": None if state.best == float("inf") else state.best}
+        note = {"identity": self.identity, "weights": name, "state": values}
         self.fresh(self._note).write_text(json.dumps(note), encoding="utf-8")
         self.settle(self._note)
         for old in self.work.glob("weights-*.safetensors"):
@@ -146,11 +146,11 @@ class Workplace:
                 old.unlink()
 
     def fresh(self, path: Path) -> Path:
-        """Where a file is written before it is whole."""
+        """The path that a file is written to before it is complete."""
         return path.with_name(path.name + ".new")
 
     def settle(self, path: Path) -> None:
-        """Put a whole file in its place."""
+        """Move a complete file to its path."""
         put_on_disk(self.fresh(path))
         self.fresh(path).replace(path)
 
@@ -158,27 +158,27 @@ class Workplace:
     def _note(self) -> Path:
         return self.work / "state.json"
 
-    def _noted(self) -> dict[str, Any]:
+    def _read_note(self) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
-            if {"identity", "weights", "state"} <= set(found):
-                return found
+            note: dict[str, Any] = json.loads(self._note.read_text(encoding="utf-8"))
+            if {"identity", "weights", "state"} <= set(note):
+                return note
             damaged: Exception | None = None
         except (OSError, ValueError, TypeError, RecursionError) as error:
             damaged = error
-        why = damaged or "it holds no training"
-        raise TrainingError(f"{self._note} cannot be read ({why}); remove {self.folder}.") from damaged
+        reason = damaged or "it holds no training"
+        raise TrainingError(f"{self._note} cannot be read ({reason}); remove {self.folder}.") from damaged
 
 
 def refuse_finished(folder: Path) -> None:
-    """Refuse a folder with a finished checkpoint, and remove what a kill at the very end left in it."""
+    """Refuse a folder with a finished checkpoint; a work folder that a kill left in it is removed."""
     if (folder / SPEC).exists():
         shutil.rmtree(folder / _WORK, ignore_errors=True)
         raise TrainingError(f"{folder} holds a finished checkpoint; name another folder.")
 
 
 def check_folder(folder: str | Path) -> Path:
-    """The folder of a checkpoint, refused before any data is read if none can be written there."""
+    """Refuse a folder that no checkpoint can be written to, before any data is read."""
     path = Path(folder)
     try:
         refuse_finished(path)
@@ -189,7 +189,7 @@ def check_folder(folder: str | Path) -> Path:
 
 
 def made_with(*packages: str, device: str = "") -> dict[str, str]:
-    """The command, and what it ran on."""
+    """The command, the device, and the versions of packages."""
     return {
         "command": join_without_secrets(["dialoscope", *sys.argv[1:]]),
         **({"device": device} if device else {}),
@@ -201,15 +201,15 @@ def made_with(*packages: str, device: str = "") -> dict[str, str]:
 def finish(
     place: Workplace, spec: Mapping[str, Any], history: tuple[Mapping[str, Any], ...], card: str
 ) -> Checkpoint:
-    """Write what tells of a training beside its weights; spec.json last, which makes it finished."""
+    """Write history, card and, last of all, spec.json, which marks the checkpoint as finished."""
     folder = place.folder
-    (folder / HISTORY).write_text("".join(as_line(one).decode() for one in history), encoding="utf-8")
+    (folder / HISTORY).write_text("".join(as_line(entry).decode() for entry in history), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
-    found = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, spec).files_hash})
+    checkpoint = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, spec).files_hash})
     fresh = place.fresh(folder / SPEC)
     fresh.write_text(
-        json.dumps(undefined_as_null(found.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps(undefined_as_null(checkpoint.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
     place.settle(folder / SPEC)
-    shutil.rmtree(place.work, ignore_errors=True)  # what stays is removed when the folder is named again
-    return found
+    shutil.rmtree(place.work, ignore_errors=True)  # anything left is removed by `refuse_finished`
+    return checkpoint

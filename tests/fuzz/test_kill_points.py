@@ -43,7 +43,9 @@ class Row:
     """Number of questions for the bot; only the one during which it is killed may be asked twice."""
 
 
-TINY = "--embedding fake --representation mean --perceptron 4 --part 1/1 --epochs 1 --batch 99 --ready 3"
+TINY = (
+    "--embedding fake --representation mean --perceptron 4 --part 1/1 --epochs 1 --batch 99 --negative-pool 3"
+)
 CHECKPOINT = ("spec.json", "weights.safetensors", "history.jsonl", "card.md")
 RUN, REPLIES = ("run",), ("replies.jsonl",)
 SCORE = "score {data}/replies.jsonl -m words -m copying --draws 100 -o {out}/run"

@@ -53,12 +53,12 @@ def test_rows_on_standard_output_and_what_was_made_on_standard_error(data, cli):
     assert {row["topic"] for row in made} == {"cars"}
     assert all(row["context"][0] == "Hi." and "response" not in row for row in made)
     assert err.splitlines()[0] == "2 queries, 4 variants: all 4 for 1, fewer for 0, none for 1 (left out)."
-    assert "1 query: no verb that a synonym could stand for." in err
+    assert "1 query: no verb with a suitable synonym." in err
 
 
 def test_the_command_line_makes_the_rows_of_python(data, cli):
-    _, out, _ = cli("augment", data, "-k", "2", "--nearest", "0.9", "--seed", "5")
-    assert rows(out) == list(ds.augment(data, k=2, nearest=0.9, seed=5))
+    _, out, _ = cli("augment", data, "-k", "2", "--min-similarity", "0.9", "--seed", "5")
+    assert rows(out) == list(ds.augment(data, k=2, min_similarity=0.9, seed=5))
 
 
 def test_the_defaults_are_those_of_python():
@@ -75,7 +75,7 @@ def test_a_file_is_written_and_not_lost(data, cli, tmp_path):
     assert rows(before) == list(ds.augment(data))
     code, _, err = cli("augment", data, "-o", path)
     assert code == 2
-    assert "variants.jsonl is there already; choose another name, or replace a file with --overwrite." in err
+    assert "variants.jsonl exists already; choose another name, or replace a file with --overwrite." in err
     assert cli("augment", data, "-o", path, "--overwrite", "-k", "1")[0] == 0
     assert len(path.read_text().splitlines()) < len(before.splitlines())
 
@@ -121,7 +121,7 @@ def test_columns_can_be_called_otherwise_and_malformed_rows_left_out(cli, tmp_pa
     code, out, err = cli("augment", path, "--map", "context=asked", "--on-error", "skip", "-k", "1")
     assert code == 0
     assert len(rows(out)) == 2
-    assert err.splitlines()[-1] == "1 malformed row: passed over."
+    assert err.splitlines()[-1] == "1 malformed row: skipped."
 
 
 def test_malformed_rows_are_counted_when_asking_again_too(cli, tmp_path):
@@ -130,7 +130,7 @@ def test_malformed_rows_are_counted_when_asking_again_too(cli, tmp_path):
     code, out, err = cli("augment", path, "--ask", "again", "--on-error", "skip", "-k", "1")
     assert code == 0
     assert len(rows(out)) == 2
-    assert err.splitlines()[-1] == "1 malformed row: passed over."
+    assert err.splitlines()[-1] == "1 malformed row: skipped."
 
 
 def test_other_languages_are_counted_and_nothing_is_printed(cli, tmp_path):
@@ -144,7 +144,7 @@ def test_other_languages_are_counted_and_nothing_is_printed(cli, tmp_path):
 def test_a_generator_goes_on_from_the_history(data, cli):
     code, out, err = cli("augment", data, "--method", "generator", "--lm", "fake", "--encoder", "fake")
     assert code == 0, err
-    assert "1 query: nothing before it that a generator could go on from." in err
+    assert "1 query: no turn before it that a generator could continue." in err
     code, out, err = cli("augment", data, "--method", "generator", "--lm", "fake", "--sample", "-k", "1")
     assert code == 0
     assert rows(out or "") == [] or rows(out)[1]["variant"].startswith("sample")
@@ -161,7 +161,10 @@ def test_a_server_without_beams_says_what_to_do(data, cli):
     [
         (("--method", "magic"), "There is no method 'magic'; choose one of: wordnet, generator."),
         (("--ask", "twice"), "ask is 'twice'; it must be one of: instead, again."),
-        (("--lm", "fake"), "A language model and sampling are for the generator: method='generator'."),
+        (
+            ("--lm", "fake"),
+            "A language model and sampling are settings of the generator: method='generator'.",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_told_in_a_line(data, cli, options, message):

@@ -22,7 +22,7 @@ def test_weights_are_trained_used_and_explained(cli, tmp_path):
     )
     found = load(folder)
     assert (code, out) == (0, f"{folder}: sha256 {found.hash}\n")
-    assert "/one left out, overall: Spearman " in err
+    assert "/one held out, overall: Spearman " in err
     assert json.loads((folder / "spec.json").read_text())["settings"]["evenness"] == 0.5
     assert [part.better for part in found.parts] == ["more", "more", "less"]
     metric = f"composite:model={folder}"

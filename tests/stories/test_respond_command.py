@@ -100,7 +100,7 @@ def test_errors_are_counted_and_asked_for_again(chat, rows, tmp_path):  # noqa: 
         "Error: 2 of 5 questions have no reply:",
         f"  d1: {where}: 500 Internal Server Error: out of \\x1b[2J order (tried 3 times)",
         f"  d2: {where}: its answer is not JSON; is this the address of a model?",
-        "The same command again asks for these alone.",
+        "Repeat the command to ask only for these.",
     ]
     assert ["error" in row for row in read(out)] == [False, True, True, False, False]
     asked = len(chat.texts())
@@ -186,7 +186,7 @@ def test_the_last_key_of_a_person_who_waits_ends_it_at_once(chat, rows, tmp_path
     _, err = process.communicate(timeout=10)
     assert process.returncode != 0
     assert "Traceback" not in err
-    assert "Stopped. What was answered is kept; the same command goes on from there." in err
+    assert "Interrupted. Answers so far are saved; the same command resumes." in err
     assert (tmp_path / "out.jsonl.journal").exists()
 
 
@@ -219,5 +219,5 @@ def test_the_page_names_every_setting(kind):
 
     text = (ROOT / "docs" / "respond.md").read_text(encoding="utf-8")
     homes = {home.partition(":")[0]: name for name, home in naming._KINDS.items()}
-    for setting in naming._known(naming._class(homes[kind])):
+    for setting in naming._setting_names(naming._class(homes[kind])):
         assert f"`{setting}" in text, setting

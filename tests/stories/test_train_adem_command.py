@@ -10,7 +10,7 @@ from tests.unit.training import rated_replies
 from tests.unit.training.conftest import rows  # noqa: F401 - a fixture
 
 PAGE = (ROOT / "docs" / "train.md").read_text(encoding="utf-8")
-SECTION = PAGE.partition("## A rater of replies")[2].partition("\n## ")[0]
+SECTION = PAGE.partition("## A predictor of ratings")[2].partition("\n## ")[0]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_every_option_is_a_setting(cli, rated, tmp_path):
     code, _, err = cli("train", "adem", rated, "-o", tmp_path / "y", *options, *more)
     assert (code, err) == (
         2,
-        "Error: No reply is rated for 'none'. Rated are: overall; choose with --aspect.\n",
+        "Error: No reply is rated for 'none'. Rated aspects: overall; choose with --aspect.\n",
     )
     assert not (tmp_path / "y").exists()
 

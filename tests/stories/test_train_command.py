@@ -1,5 +1,6 @@
 """`dialoscope train` as users start it, and what its page says of it."""
 
+import dataclasses
 import json
 import re
 import sys
@@ -140,7 +141,7 @@ def test_without_peft_it_says_what_to_install(cli, dialogues, tmp_path, monkeypa
         ),
         (
             ("--validation", "0"),
-            "Error: There are 24 dialogues to learn from and 0 to choose by; both are needed.",
+            "Error: There are 24 dialogues for training and 0 for validation; both are needed.",
         ),
     ],
 )
@@ -174,12 +175,12 @@ def test_a_finished_checkpoint_is_not_overwritten(cli, dialogues, tiny, tmp_path
 
 @pytest.mark.parametrize("recipe", [ds.LmRecipe(), ds.NliRecipe(), ds.CrossRecipe()])
 def test_the_page_names_every_setting_with_its_default(recipe):
-    settings = {**recipe.settings(), "minutes": 0, "device": "auto"}
+    settings = {**dataclasses.asdict(recipe), "minutes": 0}
     settings.pop("representation", None)  # which makes it this recipe
     for name, value in settings.items():
         row = re.search(rf"^\| `{name}` \| (.*?) \| (.*?) \| (.*?) \|", PAGE, re.MULTILINE)
         assert row, name
-        shown = ",".join(value) if isinstance(value, list) else str(value)
+        shown = ",".join(value) if isinstance(value, tuple) else str(value)
         assert row[{"lm": 1, "nli": 2, "ruber": 3}[recipe.name]].strip() == shown
 
 

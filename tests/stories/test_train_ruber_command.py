@@ -1,5 +1,6 @@
 """`dialoscope train ruber` as users start it, what its page says, and scoring with what comes out."""
 
+import dataclasses
 import re
 
 import pytest
@@ -11,12 +12,12 @@ from tests.unit.training.conftest import dialogues, encoders, rows  # noqa: F401
 
 pytestmark = pytest.mark.usefixtures("one_thread", "no_scores")
 
-PAGE = (ROOT / "docs" / "train.md").read_text(encoding="utf-8").split("## A judge of replies")[-1]
+PAGE = (ROOT / "docs" / "train.md").read_text(encoding="utf-8").split("## A classifier of replies")[-1]
 SMALL = {
-    "embedding": "fake", "representation": "mean", "objective": "ranking", "each": 2, "ready": 4, "turns": 2,
-    "pairs": 50, "part": "1/1", "seeds": 2, "margin": 0.4, "units": 3, "layers": 1, "decay": 0.3,
-    "slow_after": 2, "epochs": 2, "learning_rate": 0.01, "batch": 9, "patience": 3, "dropout": 0.1, "seed": 7,
-    "minutes": 5.0, "device": "cpu",
+    "embedding": "fake", "representation": "mean", "objective": "ranking", "negatives_per_pair": 2,
+    "negative_pool": 4, "turns": 2, "pairs": 50, "part": "1/1", "seeds": 2, "margin": 0.4, "units": 3,
+    "layers": 1, "decay": 0.3, "slow_after": 2, "epochs": 2, "learning_rate": 0.01, "batch": 9, "patience": 3,
+    "dropout": 0.1, "seed": 7, "minutes": 5.0, "device": "cpu",
 }  # fmt: skip
 
 
@@ -46,7 +47,13 @@ def test_every_option_is_a_setting_and_what_comes_out_scores(cli, dialogues, tmp
 
 
 def test_an_encoder_that_reads_both_texts_is_trained_by_the_same_command(cli, dialogues, encoders, tmp_path):  # noqa: F811
-    told = {"representation": "cross", "model": encoders("mpnet"), "method": "lora", "rank": 2, "each": 1}
+    told = {
+        "representation": "cross",
+        "model": encoders("mpnet"),
+        "method": "lora",
+        "rank": 2,
+        "negatives_per_pair": 1,
+    }
     rest = {"max_tokens": 40, "restyle": 0.1, "epochs": 1, "validation": 0.25, "device": "cpu"}
     code, _, err = cli("train", "ruber", dialogues, "-o", tmp_path / "x", *options({**told, **rest}))
     assert code == 0, err
@@ -67,19 +74,19 @@ def test_an_encoder_that_reads_both_texts_is_trained_by_the_same_command(cli, di
         ),
         (
             ("--part", "1/1000"),
-            r"In the part 1/1000 there are 0 dialogues to learn from and 0 to choose by; both are needed\. "
+            r"The part 1/1000 has 0 dialogues for training and 0 for validation; both are needed\. "
             r"Name more dialogues, or take all of them: --part 1/1\.",
         ),
         (
             ("--perceptron", "wide"),
-            r"--perceptron wide is not understood; write --perceptron 256,512\.",
+            r"--perceptron wide is not understood; write --perceptron 256,512,128\.",
         ),
         (
             ("--negatives", "near,miss", "--part", "1/1", "--validation", ".3"),
             r"There are no wrong replies of the kind 'miss', but: random, .*",
         ),
         (
-            ("--each", "90", "--part", "1/1", "--validation", ".3"),
+            ("--negatives-per-pair", "90", "--part", "1/1", "--validation", ".3"),
             r"For each reply 90 wrong ones of 1 kinds are asked for, but there are only \d+ different .*",
         ),
     ],
@@ -93,11 +100,10 @@ def test_mistakes_are_told_in_a_line_and_nothing_is_written(cli, dialogues, tmp_
 
 
 def test_the_page_names_every_setting_with_its_default():
-    recipe = ds.RuberRecipe()
-    for name, value in {**recipe.settings(), "minutes": 0, "device": "auto"}.items():
+    for name, value in {**dataclasses.asdict(ds.RuberRecipe()), "minutes": 0}.items():
         row = re.search(rf"^\| `{name}` \| (.*?) \|", PAGE, re.MULTILINE)
         assert row, name
-        shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
         assert row[1] == shown
 
 

@@ -1,4 +1,4 @@
-"""What a language model learns: to go on with a dialogue, and to tell what people replied from what not."""
+"""Training task of language models: the tokens of dialogues, and right replies among wrong ones."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,24 +10,24 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM
 
 from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
-from dialoscope.training.contrastive import Arena, Rivals, Text, lines, shared_out
+from dialoscope.training.contrastive import Candidates, CandidateSampler, TokenIds, divide, join_lines
 from dialoscope.training.dialogue_split import Split, Turns
 from dialoscope.training.engines.adapted import Learner
-from dialoscope.training.engines.batches import preferred, rectangle
-from dialoscope.training.negatives import exchanges
+from dialoscope.training.engines.batches import pad, preferred
+from dialoscope.training.negatives import list_exchanges
 from dialoscope.training.recipes import LmRecipe
 from dialoscope.training.styles import STYLES
 
 
-class Batch(NamedTuple):
-    """What is learned from at once."""
+class DialogueBatch(NamedTuple):
+    """Texts for the loss of tokens, and candidates for the contrastive loss."""
 
-    texts: list[Text]
-    rivals: list[Rivals]
+    texts: list[TokenIds]
+    candidates: list[Candidates]
 
 
 class DialogueTask:
-    """To foretell each token of a dialogue from those before it, and to prefer the reply that was given."""
+    """Prediction of each token of a dialogue, and of the right reply among wrong ones."""
 
     def __init__(self, recipe: LmRecipe, data: Split) -> None:
         self.recipe, self.data = recipe, data
@@ -38,117 +38,126 @@ class DialogueTask:
         begin = config.bos_token_id if config.bos_token_id is not None else config.eos_token_id
         self._begin = [] if begin is None else [int(begin[0] if isinstance(begin, list) else begin)]
         self._longest = min(recipe.max_tokens, getattr(config, "max_position_embeddings", recipe.max_tokens))
-        self._arena = Arena(recipe, self._words, self._begin, self._longest)
-        self._exchanges = exchanges(data.train, recipe.turns) if recipe.contrast else []
-        self._chosen_by = self._arena.judged(data.validation) if recipe.contrast else []
+        self._sampler = CandidateSampler(recipe, self._words, self._begin, self._longest)
+        self._exchanges = list_exchanges(data.train, recipe.turns) if recipe.contrast else []
+        self._validation = self._sampler.validation(data.validation) if recipe.contrast else []
 
-    def batches(self, epoch: int) -> Sequence[Batch]:
-        """Texts of like length together, in an order of chance; dialogues begin elsewhere each time."""
-        chance = np.random.default_rng([self.recipe.seed, epoch])
-        texts = [text for turns in self.data.train for text in self._texts(turns, chance)]
-        made = _by_length(self._numbered(texts), self.recipe.batch)
-        rivals = shared_out(
-            self._arena.drawn(self._exchanges, epoch) if self.recipe.contrast else [], len(made)
+    def batches(self, epoch: int) -> Sequence[DialogueBatch]:
+        """Texts of similar length together, in random order; dialogues restart elsewhere in each epoch."""
+        rng = np.random.default_rng([self.recipe.seed, epoch])
+        texts = [text for turns in self.data.train for text in self._vary(turns, rng)]
+        batches = _batch_by_length(self._tokenize(texts), self.recipe.batch)
+        candidates = divide(
+            self._sampler.sample(self._exchanges, epoch) if self.recipe.contrast else [], len(batches)
         )
-        orders = (chance.permutation(len(made)).tolist() for _ in range(2))
-        return [Batch(made[one], rivals[other]) for one, other in zip(*orders, strict=True)]
+        orders = (rng.permutation(len(batches)).tolist() for _ in range(2))
+        return [
+            DialogueBatch(batches[index], candidates[other]) for index, other in zip(*orders, strict=True)
+        ]
 
-    def loss(self, batch: Batch) -> torch.Tensor:
-        """The mean over the tokens of a batch, and over its exchanges."""
-        summed, count = self._off(batch.texts)
-        off = summed / count
-        if batch.rivals:
-            off = off + self.recipe.contrast * _undecided(self._liked(batch.rivals)).mean()
-        return off
+    def loss(self, batch: DialogueBatch) -> torch.Tensor:
+        """The mean loss of the tokens, plus the weighted mean of the contrastive loss."""
+        summed, count = self._sum_losses(batch.texts)
+        loss = summed / count
+        if batch.candidates:
+            contrastive = _contrastive_losses(self._log_likelihoods(batch.candidates)).mean()
+            loss = loss + self.recipe.contrast * contrastive
+        return loss
 
     def validated(self) -> float:
-        """The mean over the tokens of whole dialogues, as they are written, and over exchanges of them."""
-        off = self.mean_loss(self.data.validation)
+        """The loss on validation dialogues as they are written."""
+        loss = self.mean_loss(self.data.validation)
         if self.recipe.contrast:
-            off += self.recipe.contrast * float(_undecided(self._judged(self._chosen_by)).mean())
-        return off
+            contrastive = _contrastive_losses(self._compare(self._validation)).mean()
+            loss += self.recipe.contrast * float(contrastive)
+        return loss
 
     def figures(self, dialogues: Sequence[Turns]) -> dict[str, float]:
-        """How well the model knows dialogues that it did not learn from."""
-        found = {"perplexity": self.perplexity(dialogues)}
+        """The figures of held-out dialogues for the card."""
+        figures = {"perplexity": self.perplexity(dialogues)}
         if self.recipe.contrast:
-            found["right preferred"] = self.preference(dialogues)
-        return found
+            figures["right preferred"] = self.preference(dialogues)
+        return figures
 
     def perplexity(self, dialogues: Sequence[Turns]) -> float:
-        """How many tokens the model is undecided between, as it were."""
+        """The perplexity by token."""
         self.model.eval()
         with torch.inference_mode():
             return float(torch.tensor(self.mean_loss(dialogues), dtype=torch.float64).exp())
 
     def preference(self, dialogues: Sequence[Turns]) -> float:
-        """How often a reply that people gave is likelier than a wrong one."""
+        """The share of exchanges in which the right reply is likelier than a wrong one."""
         self.model.eval()
         with torch.inference_mode():
-            found = self._judged(self._arena.judged(dialogues))
-            return float(preferred(found.double().numpy()).mean())
+            scores = self._compare(self._sampler.validation(dialogues))
+            return float(preferred(scores.double().numpy()).mean())
 
     def mean_loss(self, dialogues: Sequence[Turns]) -> float:
-        """How far the model is off on dialogues."""
+        """The mean loss of the tokens of dialogues."""
         summed, count = 0.0, 0
-        for batch in _by_length(self._numbered([lines(turns) for turns in dialogues]), self.recipe.batch):
-            off, tokens = self._off(batch)
-            summed, count = summed + float(off), count + tokens
+        texts = self._tokenize([join_lines(turns) for turns in dialogues])
+        for batch in _batch_by_length(texts, self.recipe.batch):
+            loss, tokens = self._sum_losses(batch)
+            summed, count = summed + float(loss), count + tokens
         return summed / count if count else math.nan
 
-    def _texts(self, turns: Turns, chance: np.random.Generator) -> Iterator[str]:
-        if chance.random() < self.recipe.restyle:
-            style = STYLES[chance.integers(len(STYLES))]
+    def _vary(self, turns: Turns, rng: np.random.Generator) -> Iterator[str]:
+        """The texts of a dialogue that restarts between some turns, perhaps in another style."""
+        if rng.random() < self.recipe.restyle:
+            style = STYLES[rng.integers(len(STYLES))]
             turns = tuple(map(style, turns))
-        anew = np.flatnonzero(chance.random(len(turns)) < self.recipe.begin)
-        for part in np.split(np.array(turns, object), anew):
+        restarts = np.flatnonzero(rng.random(len(turns)) < self.recipe.begin)
+        for part in np.split(np.array(turns, object), restarts):
             if len(part):
-                yield lines(tuple(part))
+                yield join_lines(tuple(part))
 
-    def _numbered(self, texts: Sequence[str]) -> list[Text]:
+    def _tokenize(self, texts: Sequence[str]) -> list[TokenIds]:
         return [[*self._begin, *ids][: self._longest] for ids in self._words.encode(texts)]
 
-    def _judged(self, rivals: Sequence[Rivals]) -> torch.Tensor:
-        """How likely the right reply and a wrong one are."""
-        tokens = sum(len(one.ids) for both in rivals for one in both)
-        parts = shared_out(rivals, -(-tokens // self.recipe.batch))
-        return torch.cat([self._liked(part) for part in parts if part]).cpu()
+    def _compare(self, candidates: Sequence[Candidates]) -> torch.Tensor:
+        """The mean log-probabilities of right and wrong replies, in batches."""
+        tokens = sum(len(candidate.ids) for own in candidates for candidate in own)
+        parts = divide(candidates, -(-tokens // self.recipe.batch))
+        return torch.cat([self._log_likelihoods(part) for part in parts if part]).cpu()
 
-    def _liked(self, rivals: Sequence[Rivals]) -> torch.Tensor:
-        """The mean log-probability of each reply's tokens, a row for each exchange, filled up at its end."""
-        every = [candidate for one in rivals for candidate in one]
-        ids, mask = rectangle([candidate.ids for candidate in every], 0, self.learner.device)
+    def _log_likelihoods(self, candidates: Sequence[Candidates]) -> torch.Tensor:
+        """The mean log-probability of each reply's tokens, a padded row for each exchange."""
+        every = [candidate for own in candidates for candidate in own]
+        ids, mask = pad([candidate.ids for candidate in every], 0, self.learner.device)
         begins = torch.tensor([candidate.begins for candidate in every], device=ids.device)
-        told = mask.bool() & (torch.arange(ids.shape[1], device=ids.device) >= begins[:, None])
-        each = self._off_each(ids, mask, told)
-        off = torch.zeros(told[:, 1:].shape, device=ids.device).masked_scatter(told[:, 1:], each).sum(1)
-        counts = [len(one) for one in rivals]
-        found = off.new_full((len(rivals), max(counts)), -math.inf)
-        there = torch.arange(max(counts)) < torch.tensor(counts)[:, None]
-        return found.masked_scatter(there.to(ids.device), -off / told[:, 1:].sum(1).clamp(min=1))
+        scored = mask.bool() & (torch.arange(ids.shape[1], device=ids.device) >= begins[:, None])
+        losses = self._losses(ids, mask, scored)
+        sums = (
+            torch.zeros(scored[:, 1:].shape, device=ids.device).masked_scatter(scored[:, 1:], losses).sum(1)
+        )
+        counts = [len(own) for own in candidates]
+        rows = sums.new_full((len(candidates), max(counts)), -math.inf)
+        filled = torch.arange(max(counts)) < torch.tensor(counts)[:, None]
+        return rows.masked_scatter(filled.to(ids.device), -sums / scored[:, 1:].sum(1).clamp(min=1))
 
-    def _off(self, batch: Sequence[Text]) -> tuple[torch.Tensor, int]:
-        ids, mask = rectangle(batch, 0, self.learner.device)
-        each = self._off_each(ids, mask, mask.bool())
-        return each.sum(), len(each)
+    def _sum_losses(self, batch: Sequence[TokenIds]) -> tuple[torch.Tensor, int]:
+        ids, mask = pad(batch, 0, self.learner.device)
+        losses = self._losses(ids, mask, mask.bool())
+        return losses.sum(), len(losses)
 
-    def _off_each(self, ids: torch.Tensor, mask: torch.Tensor, told: torch.Tensor) -> torch.Tensor:
-        """How far the model is off on each token that is told, but for first ones."""
+    def _losses(self, ids: torch.Tensor, mask: torch.Tensor, scored: torch.Tensor) -> torch.Tensor:
+        """The cross-entropy of each scored token, except the first of a text."""
         with self.learner.half:
             logits = self.model(input_ids=ids, attention_mask=mask).logits
-        return cross_entropy(logits[:, :-1][told[:, 1:]].float(), ids[:, 1:][told[:, 1:]], reduction="none")
+        wanted = scored[:, 1:]
+        return cross_entropy(logits[:, :-1][wanted].float(), ids[:, 1:][wanted], reduction="none")
 
 
-def _undecided(liked: torch.Tensor) -> torch.Tensor:
-    """How far each first reply is from being chosen among those beside it."""
-    return -torch.log_softmax(liked, 1)[:, 0]
+def _contrastive_losses(scores: torch.Tensor) -> torch.Tensor:
+    """The cross-entropy of the first reply of each row among those beside it."""
+    return -torch.log_softmax(scores, 1)[:, 0]
 
 
-def _by_length(texts: Sequence[Text], budget: int) -> list[list[Text]]:
-    """Texts of like length together, so many tokens at once, those that are filled up included."""
-    found: list[list[Text]] = [[]]
+def _batch_by_length(texts: Sequence[TokenIds], budget: int) -> list[list[TokenIds]]:
+    """Texts of similar length together, at most so many tokens in a batch, padding included."""
+    batches: list[list[TokenIds]] = [[]]
     for text in sorted((text for text in texts if len(text) > 1), key=len):
-        if found[-1] and (len(found[-1]) + 1) * len(text) > budget:
-            found.append([])
-        found[-1].append(text)
-    return [batch for batch in found if batch]
+        if batches[-1] and (len(batches[-1]) + 1) * len(text) > budget:
+            batches.append([])
+        batches[-1].append(text)
+    return [batch for batch in batches if batch]

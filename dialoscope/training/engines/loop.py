@@ -1,4 +1,4 @@
-"""The training loop: the same weights for a seed, also when it was stopped on its way and went on later."""
+"""The training loop: the same weights for a seed, also when it was interrupted and resumed."""
 
 import math
 import time
@@ -13,148 +13,150 @@ from safetensors.torch import load_file, save_file
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.progress import bar, notice
-from dialoscope.training.recipes import Course
+from dialoscope.training.recipes import EpochRecipe
 from dialoscope.training.workplace import State, Workplace
 
 WARM_UP = 0.05
-"""The share of all steps over which the learning rate rises."""
+"""The share of the training over which the learning rate rises."""
 
 Weights = Mapping[str, torch.Tensor]
 
 
 class Task(Protocol):
-    """What is learned: batches, and how far the model is off on each."""
+    """A model, batches of training data, and losses."""
 
     model: torch.nn.Module
 
     def batches(self, epoch: int) -> Sequence[Any]:
-        """What is learned from in an epoch, in its order: the same each time it is asked."""
+        """The batches of an epoch, in their order, which is always the same."""
 
     def loss(self, batch: Any) -> torch.Tensor:  # noqa: ANN401 - each task has its own
-        """How far the model is off."""
+        """The loss of a batch."""
 
     def validated(self) -> float:
-        """How far the model is off on what it did not learn from; lower is better."""
+        """The loss, or share of errors, on validation data; lower is better."""
 
 
 @dataclass
 class Loop:
-    """A training on its way."""
+    """A training in progress."""
 
     task: Task
-    recipe: Course
+    recipe: EpochRecipe
     place: Workplace
     save_every: float = 60.0
-    """Seconds between two savings of where the training is."""
+    """Seconds between two savings."""
     clock: Callable[[], float] = time.monotonic
     began: float = field(init=False)
     saved: float = field(init=False)
     betas: ClassVar[tuple[float, float]] = (0.9, 0.98)
-    """How slowly the optimizer forgets."""
-    longest: ClassVar[float] = 1.0
-    """What a longer gradient is cut to."""
+    """Coefficients of the running averages of AdamW."""
+    max_norm: ClassVar[float] = 1.0
+    """The norm to which longer gradients are clipped."""
 
     def __post_init__(self) -> None:
         self.began = self.saved = self.clock()
-        self.weights = {name: one for name, one in self.task.model.named_parameters() if one.requires_grad}
+        self.weights = {
+            name: weight for name, weight in self.task.model.named_parameters() if weight.requires_grad
+        }
         rate = self.recipe.learning_rate
         self.optimizer = torch.optim.AdamW(self.weights.values(), rate, betas=self.betas, weight_decay=0.0)
         self.state = self.place.state()
 
     def run(self) -> State:
-        """Train until it is done; the best weights are in the model then."""
-        if self.state.begun:
-            self._go_on()
-        while self.state.epoch < self.recipe.epochs and not self._stops():
-            self._learn_epoch()
+        """Train until it is done; then the model has the best weights."""
+        if self.state.has_begun:
+            self._resume()
+        while self.state.epoch < self.recipe.epochs and not self._is_done():
+            self._run_epoch()
         if math.isinf(self.state.best):
             raise TrainingError(
-                "The training went astray: after no epoch is its validation a number. Take a lower learning "
-                "rate, and another folder."
+                "The training diverged: validation is not a number after any epoch. Lower the learning rate, "
+                "and name another folder."
             )
-        _put(self.weights, _read(self.place.best))
+        _set_weights(self.weights, _read(self.place.best))
         return self.state
 
-    def _stops(self) -> bool:
-        """Whether it no longer improves, or time is up and there is something to show for it."""
-        late = bool(self.state.history) and self._late()
-        return late or self.state.without_improvement >= self.recipe.patience
+    def _is_done(self) -> bool:
+        """Whether it no longer improves, or time is up after at least one epoch."""
+        is_late = bool(self.state.history) and self._is_late()
+        return is_late or self.state.without_improvement >= self.recipe.patience
 
-    def _late(self) -> bool:
+    def _is_late(self) -> bool:
         return bool(self.recipe.minutes) and self.clock() - self.began > 60 * self.recipe.minutes
 
-    def _learn_epoch(self) -> None:
+    def _run_epoch(self) -> None:
         batches = self.task.batches(self.state.epoch)
         self.task.model.train()
-        what = f"Epoch {self.state.epoch + 1} of {self.recipe.epochs}"
-        with bar(what, len(batches), unit="batches") as shown:
-            shown(self.state.step)
+        label = f"Epoch {self.state.epoch + 1} of {self.recipe.epochs}"
+        with bar(label, len(batches), unit="batches") as advance:
+            advance(self.state.step)
             for step in range(self.state.step, len(batches)):
                 loss = self._step(batches[step], step, len(batches))
-                self.state = self.state.stepped(loss)
-                shown(1)
+                self.state = self.state.after_step(loss)
+                advance(1)
                 if self.clock() - self.saved >= self.save_every:
                     self._save()
-                if self._late():
+                if self._is_late():
                     break
-        self._judge()
+        self._validate()
 
     def _step(self, batch: Any, step: int, steps: int) -> float:  # noqa: ANN401
-        pace = self._pace(step, steps)
+        factor = self._rate_factor(step, steps)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.learning_rate * pace
-        # What is dropped out depends on the place alone, so that going on later changes nothing.
+            group["lr"] = self.recipe.learning_rate * factor
+        # Dropout depends on epoch and step alone, so that an interruption changes nothing.
         torch.manual_seed(self.recipe.seed * 1_000_003 + self.state.epoch * 100_003 + step)
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.task.loss(batch)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.weights.values(), self.longest)
+        torch.nn.utils.clip_grad_norm_(self.weights.values(), self.max_norm)
         self.optimizer.step()
         return float(loss.detach())
 
-    def _pace(self, step: int, steps: int) -> float:
-        """How fast is learned: rising at first, then falling to nothing."""
+    def _rate_factor(self, step: int, steps: int) -> float:
+        """The factor of the learning rate: it rises at first, then falls to zero."""
         done = (self.state.epoch + step / steps) / self.recipe.epochs
         return min(done / WARM_UP, (1 - done) / (1 - WARM_UP)) if done else 0.1 * WARM_UP
 
-    def _judge(self) -> None:
+    def _validate(self) -> None:
         self.task.model.eval()
         with torch.inference_mode():
-            found = self.task.validated()
-        if not math.isnan(found) and found < self.state.best:
-            save_file(_kept(self.weights), self.place.fresh(self.place.best))
+            validation = self.task.validated()
+        if not math.isnan(validation) and validation < self.state.best:
+            save_file(_copy(self.weights), self.place.fresh(self.place.best))
             self.place.settle(self.place.best)
-        self.state = self.state.judged(found)
+        self.state = self.state.after_epoch(validation)
         last = self.state.history[-1]
-        notice(f"Epoch {last['epoch']}: training {last['training']:.4f}, validation {found:.4f}.")
+        notice(f"Epoch {last['epoch']}: training {last['training']:.4f}, validation {validation:.4f}.")
         self._save()
 
     def _save(self) -> None:
-        """Weights, what the optimizer remembers, and the place: all three or none."""
-        kept = {f"weight {name}": one for name, one in _kept(self.weights).items()}
+        """Save weights, the state of the optimizer, and the step: all three or none."""
+        tensors = {f"weight {name}": weight for name, weight in _copy(self.weights).items()}
         for name, weight in self.weights.items():
             for key, value in self.optimizer.state.get(weight, {}).items():
-                kept[f"{key} {name}"] = value.detach().cpu().clone()
-        self.place.save(self.state, lambda path: save_file(kept, path))
+                tensors[f"{key} {name}"] = value.detach().cpu().clone()
+        self.place.save(self.state, lambda path: save_file(tensors, path))
         self.saved = self.clock()
 
-    def _go_on(self) -> None:
-        kept = _read(self.place.weights)
-        _put(self.weights, {name: kept[f"weight {name}"] for name in self.weights})
+    def _resume(self) -> None:
+        tensors = _read(self.place.weights)
+        _set_weights(self.weights, {name: tensors[f"weight {name}"] for name in self.weights})
         for name, weight in self.weights.items():
-            remembered = {
-                key: kept[f"{key} {name}"]
+            state = {
+                key: tensors[f"{key} {name}"]
                 for key in ("step", "exp_avg", "exp_avg_sq")
-                if f"{key} {name}" in kept
+                if f"{key} {name}" in tensors
             }
             self.optimizer.state[weight] = {
-                key: value if key == "step" else value.to(weight.device) for key, value in remembered.items()
+                key: value if key == "step" else value.to(weight.device) for key, value in state.items()
             }
-        notice(f"Going on with epoch {self.state.epoch + 1} after {self.state.step} batches of it.")
+        notice(f"Resuming epoch {self.state.epoch + 1} after {self.state.step} batches.")
 
 
-def _kept(weights: Weights) -> dict[str, torch.Tensor]:
-    return {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
+def _copy(weights: Weights) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().cpu().clone().contiguous() for name, weight in weights.items()}
 
 
 def _read(path: Path) -> dict[str, torch.Tensor]:
@@ -165,6 +167,6 @@ def _read(path: Path) -> dict[str, torch.Tensor]:
 
 
 @torch.no_grad()
-def _put(weights: Weights, values: Weights) -> None:
+def _set_weights(weights: Weights, values: Weights) -> None:
     for name, weight in weights.items():
         weight.copy_(values[name])

@@ -1,4 +1,4 @@
-"""What classifiers of pairs learn: what follows from a sentence, and which replies belong."""
+"""Training tasks of classifiers of pairs: entailment, and whether a reply belongs to its context."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,21 @@ from dialoscope.models.protocols import Pair
 from dialoscope.training.contradictions import CONTRADICTION, LABELS, LabelledPair
 from dialoscope.training.dialogue_split import Split, Turns
 from dialoscope.training.engines.adapted import Learner
-from dialoscope.training.engines.batches import preferred, rectangle
-from dialoscope.training.negatives import NO_EPOCH, Exchange, drawn, exchanges, judged_by, wrong_replies
+from dialoscope.training.engines.batches import pad, preferred
+from dialoscope.training.negatives import (
+    VALIDATION_EPOCH,
+    Exchange,
+    list_exchanges,
+    sample_exchanges,
+    sample_wrong_replies,
+    validation_exchanges,
+)
 from dialoscope.training.nli_pairs import PairSplit
 from dialoscope.training.recipes import CrossRecipe, NliRecipe, PairRecipe
 
 
 class _PairTask:
-    """To tell classes of pairs apart."""
+    """Classification of pairs of texts."""
 
     labels: tuple[str, ...] = LABELS
 
@@ -37,157 +44,162 @@ class _PairTask:
         if self._filler is None:
             raise TrainingError(f"{recipe.model} has no padding token, which a classifier of pairs needs.")
 
-    def _batched(self, learned: Sequence["_Item"], epoch: int) -> Sequence[list["_Item"]]:
-        """Pairs in an order of chance, of like length within some thousands."""
-        chance = np.random.default_rng([self.recipe.seed, epoch])
-        order, size = chance.permutation(len(learned)), self.recipe.batch
-        found = []
-        for part in np.split(order, range(32 * size, len(order), 32 * size)):
-            items = sorted((learned[place] for place in part), key=lambda item: len(item.ids))
-            found += [items[begin : begin + size] for begin in range(0, len(items), size)]
-        return [found[place] for place in chance.permutation(len(found))]
+    def _make_batches(self, items: Sequence["_Item"], epoch: int) -> Sequence[list["_Item"]]:
+        """Pairs in random order, of similar length within some thousands."""
+        rng = np.random.default_rng([self.recipe.seed, epoch])
+        order, size = rng.permutation(len(items)), self.recipe.batch
+        batches = []
+        for block in np.split(order, range(32 * size, len(order), 32 * size)):
+            ordered = sorted((items[index] for index in block), key=lambda item: len(item.ids))
+            batches += [ordered[begin : begin + size] for begin in range(0, len(ordered), size)]
+        return [batches[index] for index in rng.permutation(len(batches))]
 
     def loss(self, batch: list["_Item"]) -> torch.Tensor:
-        """The mean over the pairs of a batch."""
+        """The mean cross-entropy of a batch."""
         targets = torch.tensor([item.odds for item in batch], device=self.learner.device)
         return cross_entropy(self._logits(batch), targets)
 
-    def _read(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
-        rows = self._reader.rows([Pair(one.premise, one.hypothesis) for one in pairs], range(len(pairs)))
-        by_place = {row.place: row for row in rows}
+    def _tokenize(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
+        texts = [Pair(pair.premise, pair.hypothesis) for pair in pairs]
+        rows = {row.place: row for row in self._reader.rows(texts, range(len(pairs)))}
         return [
-            _Item(by_place[place].ids.tolist(), by_place[place].kinds.tolist(), self._odds(pair))
-            for place, pair in enumerate(pairs)
+            _Item(rows[index].ids.tolist(), rows[index].kinds.tolist(), self._odds(pair))
+            for index, pair in enumerate(pairs)
         ]
 
     def _odds(self, pair: LabelledPair) -> tuple[float, ...]:
-        """How probable each class is; where people said which it is, it is certain."""
+        """The target probability of each class; a label that people gave is certain."""
         return pair.odds or tuple(float(label == pair.label) for label in self.labels)
 
-    def _judged(self, items: Sequence["_Item"]) -> torch.Tensor:
-        """What the model says of each."""
-        order = sorted(range(len(items)), key=lambda place: len(items[place].ids))
-        found = torch.zeros(len(items), len(self.labels))
+    def _classify(self, items: Sequence["_Item"]) -> torch.Tensor:
+        """The logits of each pair, in the order of the pairs."""
+        order = sorted(range(len(items)), key=lambda index: len(items[index].ids))
+        logits = torch.zeros(len(items), len(self.labels))
         for begin in range(0, len(order), self.recipe.batch):
-            places = order[begin : begin + self.recipe.batch]
-            found[places] = self._logits([items[place] for place in places]).cpu()
-        return found
+            indices = order[begin : begin + self.recipe.batch]
+            logits[indices] = self._logits([items[index] for index in indices]).cpu()
+        return logits
 
     def _logits(self, batch: list["_Item"]) -> torch.Tensor:
-        ids, mask = rectangle([item.ids for item in batch], int(self._filler or 0), self.learner.device)
-        told = {"input_ids": ids, "attention_mask": mask}
+        ids, mask = pad([item.ids for item in batch], int(self._filler or 0), self.learner.device)
+        inputs = {"input_ids": ids, "attention_mask": mask}
         if self.learner.files.config.get("type_vocab_size", 1) > 1:
-            told["token_type_ids"] = rectangle([item.kinds for item in batch], 0, self.learner.device)[0]
+            inputs["token_type_ids"] = pad([item.kinds for item in batch], 0, self.learner.device)[0]
         with self.learner.half:
-            found: torch.Tensor = self.model(**told).logits
-        return found.float()
+            logits: torch.Tensor = self.model(**inputs).logits
+        return logits.float()
 
 
-class PairTask(_PairTask):
-    """To tell entailment, neutrality and contradiction apart."""
+class EntailmentTask(_PairTask):
+    """Classification of pairs as entailment, neutral or contradiction."""
 
     recipe: NliRecipe
 
     def __init__(self, recipe: NliRecipe, data: PairSplit) -> None:
         super().__init__(recipe)
-        self._train = self._read(data.train)
-        self._swapped = self._read_swapped(data.train) if recipe.swapped else []
-        self._chosen_by = self._read(data.validation)
+        self._train = self._tokenize(data.train)
+        self._swapped = self._tokenize_swapped(data.train) if recipe.swapped else []
+        self._validation = self._tokenize(data.validation)
 
     def batches(self, epoch: int) -> Sequence[list["_Item"]]:
-        """The same pairs each time, in another order, and others of them with their sides swapped."""
-        chance = np.random.default_rng([self.recipe.seed, epoch, 2])
-        swapped = chance.random(len(self._swapped)) < self.recipe.swapped
-        learned = list(self._train)
-        for place in np.flatnonzero(swapped).tolist():
-            learned[place] = self._swapped[place]
-        return self._batched(learned, epoch)
+        """The same pairs in each epoch in another order, with other ones of them swapped."""
+        rng = np.random.default_rng([self.recipe.seed, epoch, 2])
+        is_swapped = rng.random(len(self._swapped)) < self.recipe.swapped
+        items = list(self._train)
+        for index in np.flatnonzero(is_swapped).tolist():
+            items[index] = self._swapped[index]
+        return self._make_batches(items, epoch)
 
     def loss(self, batch: list["_Item"]) -> torch.Tensor:
-        """The mean over the pairs of a batch; of swapped ones all that does not contradict is one class."""
-        judged = log_softmax(self._logits(batch), 1)
-        targets = torch.tensor([item.odds for item in batch], device=judged.device)
-        swapped = torch.tensor([item.swapped for item in batch], device=judged.device)
-        either = judged.clone()
-        others = [place for place, label in enumerate(self.labels) if label != CONTRADICTION]
-        either[:, others] = judged[:, others].logsumexp(1, keepdim=True)
-        return -(targets * torch.where(swapped[:, None], either, judged)).sum(1).mean()
+        """The mean cross-entropy; for swapped pairs, entailment and neutral are one class."""
+        scores = log_softmax(self._logits(batch), 1)
+        targets = torch.tensor([item.odds for item in batch], device=scores.device)
+        swapped = torch.tensor([item.swapped for item in batch], device=scores.device)
+        merged = scores.clone()
+        others = [index for index, label in enumerate(self.labels) if label != CONTRADICTION]
+        merged[:, others] = scores[:, others].logsumexp(1, keepdim=True)
+        return -(targets * torch.where(swapped[:, None], merged, scores)).sum(1).mean()
 
     def validated(self) -> float:
-        """The share of pairs that are judged wrongly."""
-        return 1 - self._accuracy(self._chosen_by)
+        """The share of validation pairs that are misclassified."""
+        return 1 - self._accuracy(self._validation)
 
     def accuracy(self, pairs: Sequence[LabelledPair]) -> float:
-        """The share of pairs that are judged rightly."""
+        """The share of pairs that are classified correctly."""
         self.model.eval()
         with torch.inference_mode():
-            return self._accuracy(self._read(pairs))
+            return self._accuracy(self._tokenize(pairs))
 
-    def either_way(self, pairs: Sequence[LabelledPair]) -> float:
-        """The share of pairs of which it is rightly judged, with their sides swapped, if they contradict."""
+    def accuracy_swapped(self, pairs: Sequence[LabelledPair]) -> float:
+        """The share of pairs, sides swapped, that are classified correctly as contradiction or none."""
         self.model.eval()
         with torch.inference_mode():
-            items = self._read_swapped(pairs)
-            found = self._judged(items).argmax(1) == self.labels.index(CONTRADICTION)
-        said = torch.tensor([pair.label == CONTRADICTION for pair in pairs])
-        return float((found == said).double().mean()) if items else math.nan
+            items = self._tokenize_swapped(pairs)
+            predicted = self._classify(items).argmax(1) == self.labels.index(CONTRADICTION)
+        actual = torch.tensor([pair.label == CONTRADICTION for pair in pairs])
+        return float((predicted == actual).double().mean()) if items else math.nan
 
-    def _read_swapped(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
-        turned = [pair._replace(premise=pair.hypothesis, hypothesis=pair.premise) for pair in pairs]
-        return [item._replace(swapped=True) for item in self._read(turned)]
+    def _tokenize_swapped(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
+        swapped = [pair._replace(premise=pair.hypothesis, hypothesis=pair.premise) for pair in pairs]
+        return [item._replace(swapped=True) for item in self._tokenize(swapped)]
 
     def _accuracy(self, items: Sequence["_Item"]) -> float:
-        right = self._judged(items).argmax(1) == torch.tensor([item.odds for item in items]).argmax(1)
+        right = self._classify(items).argmax(1) == torch.tensor([item.odds for item in items]).argmax(1)
         return float(right.double().mean()) if items else math.nan
 
 
 class ReplyTask(_PairTask):
-    """To tell replies that people gave from others."""
+    """Classification of replies as those that people gave, or others."""
 
     labels = VERDICTS
     recipe: CrossRecipe
 
     def __init__(self, recipe: CrossRecipe, data: Split) -> None:
         super().__init__(recipe)
-        self._train = exchanges(data.train, recipe.turns)
-        self._chosen_by = self._held(data.validation)
+        self._train = list_exchanges(data.train, recipe.turns)
+        self._validation = self._tokenize_validation(data.validation)
 
     def batches(self, epoch: int) -> Sequence[list["_Item"]]:
-        """Other exchanges and other wrong replies each time."""
-        learned = drawn(self._train, self.recipe, np.random.default_rng([self.recipe.seed, epoch, 1]))
-        return self._batched(self._read(self._pairs(learned, self.recipe.each, epoch)), epoch)
+        """Other exchanges and other negatives in each epoch."""
+        rng = np.random.default_rng([self.recipe.seed, epoch, 1])
+        exchanges = sample_exchanges(self._train, self.recipe, rng)
+        pairs = self._label(exchanges, self.recipe.negatives_per_pair, epoch)
+        return self._make_batches(self._tokenize(pairs), epoch)
 
     def validated(self) -> float:
-        """How often a wrong reply is preferred."""
-        return 1 - self._preference(self._chosen_by)
+        """The share of validation exchanges in which the wrong reply is preferred."""
+        return 1 - self._preference(self._validation)
 
     def preference(self, dialogues: Sequence[Turns]) -> float:
-        """How often a reply that people gave is preferred to a wrong one."""
+        """The share of exchanges in which the right reply is preferred to a wrong one."""
         self.model.eval()
         with torch.inference_mode():
-            return self._preference(self._held(dialogues))
+            return self._preference(self._tokenize_validation(dialogues))
 
     def _preference(self, items: Sequence["_Item"]) -> float:
-        found = self._judged(items)
-        return float(preferred((found[:, 1] - found[:, 0]).view(-1, 2).double().numpy()).mean())
+        logits = self._classify(items)
+        return float(preferred((logits[:, 1] - logits[:, 0]).view(-1, 2).double().numpy()).mean())
 
-    def _held(self, dialogues: Sequence[Turns]) -> list["_Item"]:
-        """Some exchanges to judge by, always the same: the right reply, and a wrong one."""
-        return self._read(self._pairs(judged_by(dialogues, self.recipe.turns), 1, NO_EPOCH))
+    def _tokenize_validation(self, dialogues: Sequence[Turns]) -> list["_Item"]:
+        """The right reply and a wrong one of some exchanges, the same ones each time."""
+        exchanges = validation_exchanges(dialogues, self.recipe.turns)
+        return self._tokenize(self._label(exchanges, 1, VALIDATION_EPOCH))
 
-    def _pairs(self, found: Sequence[Exchange], each: int, epoch: int) -> list[LabelledPair]:
-        wrong = wrong_replies(found, self.recipe.negatives, each, (self.recipe.seed, epoch))
+    def _label(self, exchanges: Sequence[Exchange], count: int, epoch: int) -> list[LabelledPair]:
+        wrong = sample_wrong_replies(exchanges, self.recipe.negatives, count, (self.recipe.seed, epoch))
         return [
-            LabelledPair("\n".join(one.context), reply, label)
-            for one, others in zip(found, wrong, strict=True)
-            for reply, label in ((one.reply, "right"), *((other, "wrong") for other in others))
+            LabelledPair("\n".join(exchange.context), reply, label)
+            for exchange, others in zip(exchanges, wrong, strict=True)
+            for reply, label in ((exchange.reply, "right"), *((other, "wrong") for other in others))
         ]
 
 
 class _Item(NamedTuple):
-    """A pair as tokens, which sentence each is of, how probable each class is, if its sides are swapped."""
+    """A pair as tokens."""
 
     ids: list[int]
     kinds: list[int]
+    """The text that each token is of, 0 or 1."""
     odds: tuple[float, ...]
+    """The target probability of each class."""
     swapped: bool = False

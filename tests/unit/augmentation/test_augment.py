@@ -13,7 +13,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.augmentation import augmented
 from dialoscope.augmentation.generator import Generator
-from dialoscope.augmentation.similarity import nearness
+from dialoscope.augmentation.similarity import cosine_similarities
 from dialoscope.augmentation.substitution import Substitution
 from dialoscope.core.errors import DataError, DialoscopeError
 from dialoscope.data.contexts import read_contexts
@@ -53,10 +53,10 @@ class Alike:
         raise NotImplementedError
 
 
-def substituted(*notes, k=4, nearest=None, encoder=None, **how):
+def substituted(*notes, k=4, min_similarity=None, encoder=None, **how):
     method = Substitution(NotedTagger((*notes, "x/IN")), LEXICON)
     data = [[NotedTagger.plain(note)] for note in notes]
-    return ds.augment(data, method, k, nearest=nearest, encoder=encoder or Alike(), **how)
+    return ds.augment(data, method, k, min_similarity=min_similarity, encoder=encoder or Alike(), **how)
 
 
 def said(made, group="1"):
@@ -79,7 +79,7 @@ def test_all_kinds_at_once_and_each_alone():
         [["buy", "purchase"], ["quick", "speedy"], ["car", "auto"]],
         [["buy", "purchase"]],
     ]
-    assert made.tally.lacking == {}
+    assert made.counts.missing == {}
     assert made.summary() == ["1 query, 4 variants: all 4 for 1, fewer for 0, none for 0 (left out)."]
     assert len(made) == 5
 
@@ -94,17 +94,17 @@ def test_next_synonyms_follow_when_more_are_wanted():
 def test_every_mixture_is_tried_before_a_query_comes_short():
     made = substituted("car/NN dog/NN", k=50)
     assert len(made) == 1 + 5  # two synonyms or none, times one or none, less nothing at all
-    assert made.tally.short == 1
+    assert made.counts.partial == 1
     assert len(set(said(made).values())) == 6
 
 
 def test_one_kind_of_words_alone_is_called_by_its_name():
     made = substituted("buy/VB it/PRP", k=1)
     assert said(made) == {"original": "buy it", "verbs": "purchase it"}
-    assert made.tally.lacking == {"modifiers": 1, "nouns": 1}
+    assert made.counts.missing == {"modifiers": 1, "nouns": 1}
     assert made.summary()[1:] == [
-        "1 query: no adjective or adverb that a synonym could stand for.",
-        "1 query: no noun that a synonym could stand for.",
+        "1 query: no adjective or adverb with a suitable synonym.",
+        "1 query: no noun with a suitable synonym.",
     ]
 
 
@@ -133,17 +133,17 @@ NEW = ("purchase", "acquire", "speedy", "auto", "motorcar")
 
 
 def test_a_variant_that_is_too_far_loses_its_worst_replacements():
-    made = substituted(NOTE, k=1, encoder=Crowded(NEW), nearest=0.9)
+    made = substituted(NOTE, k=1, encoder=Crowded(NEW), min_similarity=0.9)
     (best,) = made.rows[1]["changes"]
     assert best == ["quick", "speedy"]  # the word with the fewest other synonyms
     assert made.rows[1]["variant"] == "modifiers"
-    assert made.tally.far == 2
-    assert made.summary()[-1] == "2 drafts: too far from the query; others were tried instead."
+    assert made.counts.rejected == 2
+    assert made.summary()[-1] == "2 drafts: too different from the query; others were tried."
 
 
 def test_what_is_too_far_makes_room_for_others():
-    made = substituted(NOTE, k=5, encoder=Crowded(NEW), nearest=0.9)
-    assert made.tally.variants == 5
+    made = substituted(NOTE, k=5, encoder=Crowded(NEW), min_similarity=0.9)
+    assert made.counts.variants == 5
     assert all(len(row["changes"]) == 1 for row in made.rows[1:])
     assert all(row["similarity"] >= 0.9 for row in made)
     assert len(set(said(made).values())) == 6
@@ -159,8 +159,8 @@ def test_a_synonym_that_makes_another_sentence_is_none():
         def encode(self, texts):
             return np.array([[-1.0 if "auto" in text.split() else 1.0] for text in texts], np.float32)
 
-    made = substituted(NOTE, k=50, encoder=Elsewhere(), nearest=-1)
-    assert made.tally.far == 0
+    made = substituted(NOTE, k=50, encoder=Elsewhere(), min_similarity=-1)
+    assert made.counts.rejected == 0
     assert {"motorcar", "speedy"} <= {new for row in made for _, new in row["changes"]}
     assert all("auto" not in row["context"][0].split() for row in made)
 
@@ -171,9 +171,9 @@ def test_a_meaning_that_cannot_be_told_is_not_near():
             return np.zeros((len(texts), 2), np.float32)
 
     made = substituted(NOTE, encoder=Blank())
-    assert (len(made), made.tally.without) == (0, 1)
-    assert math.isnan(nearness(Blank(), [Pair("a", "b")])[0])
-    assert len(nearness(Blank(), [])) == 0
+    assert (len(made), made.counts.without) == (0, 1)
+    assert math.isnan(cosine_similarities(Blank(), [Pair("a", "b")])[0])
+    assert len(cosine_similarities(Blank(), [])) == 0
 
 
 def test_doubtful_words_are_replaced_alone_and_last():
@@ -210,14 +210,14 @@ def test_other_queries_do_not_show():
 def test_queries_that_nothing_can_stand_for_are_left_out_and_counted():
     made = substituted("oh/UH no/UH", NOTE)
     assert {row["group"] for row in made} == {"2"}
-    assert made.tally.without == 1
+    assert made.counts.without == 1
 
 
 def test_empty_queries_are_counted():
     method = Substitution(NotedTagger((NOTE,)), LEXICON)
     made = ds.augment([["Hello.", "  "], [QUERY]], method, encoder=Alike())
-    assert (made.tally.queries, made.tally.empty, made.tally.without) == (2, 1, 1)
-    assert "1 query: nothing but white space." in made.summary()
+    assert (made.counts.queries, made.counts.blank, made.counts.without) == (2, 1, 1)
+    assert "1 query: blank." in made.summary()
 
 
 def test_history_and_references_come_along():
@@ -268,7 +268,7 @@ def test_one_system_can_be_asked_again_by_itself():
         ("a#0", "z", "z."),
         ("a#1", "z", "z."),
     ]
-    assert (alone.tally.queries, alone.tally.systems, len(alone.summary())) == (1, 1, 1)
+    assert (alone.counts.queries, alone.counts.systems, len(alone.summary())) == (1, 1, 1)
     with pytest.raises(DataError, match=r"There is no reply of a system 'w'; there are: x, y\\x1b, z\."):
         again(system="w")
     examples += [ds.Example("a", f"s{number}", "Yes.", (QUERY,)) for number in range(9)]
@@ -277,8 +277,11 @@ def test_one_system_can_be_asked_again_by_itself():
 
 
 def test_who_is_asked_in_other_words_is_not_said_when_the_query_is_replaced():
-    assert substituted(NOTE).tally.systems == 0
-    with pytest.raises(DialoscopeError, match=r"A system is named to ask it again: ask='again'\."):
+    assert substituted(NOTE).counts.systems == 0
+    with pytest.raises(
+        DialoscopeError,
+        match=r"A system can be named only to ask it again \(ask='again'\); variants are the same",
+    ):
         substituted(NOTE, system="x")
 
 
@@ -306,13 +309,13 @@ def test_asking_again_reads_files_and_what_was_read(tmp_path):
 def test_asking_again_needs_replies_that_answer_something(tmp_path):
     path = tmp_path / "contexts.jsonl"
     path.write_text(json.dumps({"id": "a", "context": [QUERY]}) + "\n")
-    with pytest.raises(
-        DataError, match=r"To ask again, replies are needed, not contexts alone: give what ds"
-    ):
+    with pytest.raises(DataError, match=r"Asking again needs replies, not only contexts: pass what ds"):
         ds.augment(read_contexts(path), ask="again")
     with pytest.raises(DataError, match=r"no column `response`"):
         ds.augment(path, ask="again")
-    with pytest.raises(DataError, match=r"replies need a context, the last turn of which they answer; none"):
+    with pytest.raises(
+        DataError, match=r"replies with a context, the last turn of which they answer; no reply"
+    ):
         ds.augment([ds.Example("a", "x", "Yes.")], ask="again")
 
 
@@ -322,10 +325,13 @@ def test_asking_again_needs_replies_that_answer_something(tmp_path):
         ({"method": "magic\x1b"}, r"There is no method 'magic\\x1b'; choose one of: wordnet, generator\."),
         ({"k": 0}, r"k is 0; ask for 1 variant or more\."),
         ({"ask": "twice"}, r"ask is 'twice'; it must be one of: instead, again\."),
-        ({"nearest": 2}, r"nearest is 2; a cosine is between -1 and 1\."),
-        ({"nearest": math.nan}, r"nearest is nan; a cosine is between -1 and 1\."),
-        ({"lm": "smollm2"}, r"A language model and sampling are for the generator: method='generator'\."),
-        ({"sample": True}, r"A language model and sampling are for the generator"),
+        ({"min_similarity": 2}, r"min_similarity is 2; a cosine is between -1 and 1\."),
+        ({"min_similarity": math.nan}, r"min_similarity is nan; a cosine is between -1 and 1\."),
+        (
+            {"lm": "smollm2"},
+            r"A language model and sampling are settings of the generator: method='generator'\.",
+        ),
+        ({"sample": True}, r"A language model and sampling are settings of the generator"),
     ],
 )
 def test_what_makes_no_sense_is_refused(how, message):
@@ -361,8 +367,8 @@ def test_beams_stand_for_the_query_once_each():
         ("1#1", "beam 1", ["Hi.", "Sure."]),
         ("1#2", "beam 5", ["Hi.", "No."]),
     ]
-    assert made.tally.lacking == {"history": 1}
-    assert "1 query: nothing before it that a generator could go on from." in made.summary()
+    assert made.counts.missing == {"history": 1}
+    assert "1 query: no turn before it that a generator could continue." in made.summary()
     assert "generator|lm:[scripted|lines:" in made.signature
 
 
@@ -372,10 +378,10 @@ def test_beams_too_far_from_the_query_make_room():
         Generator(Scripted(("odd one", "even one"))),
         1,
         encoder=Alike(("odd",)),
-        nearest=0.9,
+        min_similarity=0.9,
     )
     assert [row["variant"] for row in made] == ["original", "beam 2"]
-    assert made.tally.far == 1
+    assert made.counts.rejected == 1
 
 
 def test_a_generator_can_draw_at_random():
@@ -399,10 +405,10 @@ def test_rows_are_saved_whole_or_not_at_all(tmp_path):
     path = tmp_path / "variants.jsonl"
     made.save(path)
     assert [json.loads(line) for line in path.read_text().splitlines()] == list(made.rows)
-    with pytest.raises(DataError, match=r"variants\.jsonl is there already; choose another name, or replace"):
+    with pytest.raises(DataError, match=r"variants\.jsonl exists already; choose another name, or replace"):
         made.save(path)
     made.save(path, overwrite=True)
-    with pytest.raises(DataError, match=r"is there already"):
+    with pytest.raises(DataError, match=r"exists already"):
         made.save(tmp_path, overwrite=True)
     with pytest.raises(DataError, match=r"no\x2dsuch/x\.jsonl: there is no folder .*no-such to write it to"):
         made.save(tmp_path / "no-such" / "x.jsonl")
@@ -411,7 +417,7 @@ def test_rows_are_saved_whole_or_not_at_all(tmp_path):
 
 def test_rows_that_another_process_was_faster_with_are_saved_beside_its_own(tmp_path, monkeypatch):
     made, path = substituted(NOTE), tmp_path / "variants.jsonl"
-    monkeypatch.setattr(augmented, "refuse_taken", lambda path, overwrite: path.write_text("of another"))
+    monkeypatch.setattr(augmented, "check_output", lambda path, overwrite: path.write_text("of another"))
     with pytest.raises(DataError) as refused:
         made.save(path)
     assert str(refused.value) == (
@@ -447,7 +453,7 @@ def test_hostile_text_comes_through_as_it_is(tagger, tmp_path):
     lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == len(made)
     assert any("\x1b[2J I desire" in row["context"][0] for row in made)
-    assert made.tally.without >= 3
+    assert made.counts.without >= 3
 
 
 def test_real_queries_with_the_real_models(tagger):

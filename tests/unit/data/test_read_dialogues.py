@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialoscope.core.errors import DataError
 from dialoscope.core.records import Example
 
 TURNS = [{"speaker": "user", "text": "hi"}, {"speaker": "Bot", "text": "hello", "references": ["hey"]}]
@@ -42,6 +43,15 @@ def test_the_orders_given_to_a_model_are_not_what_it_said(write, examples):
             "1#3", "a", "hello", ("be kind", "hi"), speakers=("system", "user", "assistant"), dialogue="1"
         )
     ]
+
+
+def test_a_system_prompt_is_no_reply_where_nobody_has_replied_yet(write, examples):
+    turns = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"}]
+    reason = "nobody replies in this dialogue: it has only instructions and turns of a user"
+    with pytest.raises(DataError, match=reason):
+        examples(write("a.jsonl", {"turns": turns}))
+    greeting = [{"speaker": "system", "text": "hello"}, {"speaker": "user", "text": "hi"}]
+    assert [example.response for example in examples(write("b.jsonl", {"turns": greeting}))] == ["hello"]
 
 
 def test_dialogues_can_stand_in_the_cell_of_a_table(write, examples):

@@ -221,26 +221,22 @@ def test_a_trained_composite_scores(trained):
 
 def test_what_cannot_be_learned_from_is_refused_and_nothing_is_left(corpus, tmp_path):
     recipe, folder = CompositeRecipe(PARTS), tmp_path / "mine"
-    with pytest.raises(
-        TrainingError, match="There is nothing to learn from: name at least one file of rated"
-    ):
+    with pytest.raises(TrainingError, match="There is no training data: name at least one file of rated"):
         train_composite([], folder, recipe)
     with pytest.raises(DataError):
         train_composite(tmp_path / "absent.jsonl", folder, recipe)
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"id":"1","context":["a"],"response":"b"}\n', encoding="utf-8")
-    with pytest.raises(TrainingError, match=r"bare\.jsonl has no ratings, so that nothing can be learned"):
+    with pytest.raises(TrainingError, match=r"bare\.jsonl has no ratings, so that no weights can be fitted"):
         train_composite([bare], folder, recipe)
-    with pytest.raises(
-        TrainingError, match="There are no ratings to fit weights to: not one file has ten rep"
-    ):
+    with pytest.raises(TrainingError, match="There are no ratings to fit weights to: no file has ten rep"):
         train_composite([corpus("few", count=9)], folder, recipe)
     with pytest.raises(TrainingError, match="There are no ratings to fit weights to"):
         train_composite([corpus("mood", aspect="mood")], folder, recipe)
     with pytest.raises(TrainingError, match=r"fluency:lm=fake has a scale that is fitted to each run, so it"):
         train_composite([corpus("own")], folder, CompositeRecipe((Part("own", "fluency:lm=fake"),)))
     with pytest.raises(
-        TrainingError, match=r"The part all \(self-bleu\) has no value for a single reply; na"
+        TrainingError, match=r"The part all \(self-bleu\) has no value for single replies; na"
     ):
         train_composite([corpus("all")], folder, CompositeRecipe((Part("all", "self-bleu"),)))
     twice = corpus("one")

@@ -40,6 +40,13 @@ def test_several_systems_replies_to_a_context_are_one_context(sample):
     assert found.rows[0].others.keys() == {"references"}
 
 
+def test_a_chat_of_a_system_prompt_and_a_user_is_a_context_of_somebody_who_has_not_spoken(rows):
+    turns = [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"}]
+    assert ds.read_contexts(rows([{"id": "d", "turns": turns}])).rows == (
+        ContextRow("d#3", ("be kind", "hi"), "", {"speakers": ["system", "user", ""]}),
+    )
+
+
 def test_other_names_and_separators(rows):
     path = rows([{"key": "k", "history": "Hi | Yo", "gold": "a | b", "output": "no"}])
     found = ds.read_contexts(

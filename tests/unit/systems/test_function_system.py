@@ -147,7 +147,7 @@ def test_a_function_that_takes_no_context_is_refused_before_anything_is_asked():
         return "x"
 
     message = r"none cannot be called with a context alone: too many positional arguments\. A function takes "
-    with pytest.raises(BackendError, match=message + "one argument, and seed if it likes"):
+    with pytest.raises(BackendError, match=message + "one argument, and optionally seed"):
         ds.respond([["a"]], none)
     with pytest.raises(BackendError, match="context alone: missing a required argument: 'user'"):
         ds.respond([["a"]], two)

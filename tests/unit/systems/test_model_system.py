@@ -197,7 +197,8 @@ def test_a_model_that_only_reads_is_refused_before_it_is_loaded(causal, tmp_path
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, **told}))
     with pytest.raises(
-        BackendError, match=f"reader is no causal or seq2seq model{what}, and cannot write a reply. Name one"
+        BackendError,
+        match=f"reader is no causal or seq2seq model{what}, and cannot generate a reply. Name one",
     ):
         ds.system(str(folder)).reply([("Hi",)])
 

@@ -63,7 +63,7 @@ def test_settings_that_change_no_reply_are_set_too_and_do_not_show():
         ("smollm2,top_k=a", "model: top_k must be a whole number, not 'a'"),
         ("smollm2,temperature=hot", "model: temperature must be a number, not 'hot'"),
         ("smollm2,beams=1,beams=2", "model: beams is named twice"),
-        ("http://h/v1", "'http://h/v1' names no model; write the server's name for it behind a #"),
+        ("http://h/v1", "'http://h/v1' names no model; add the server's name for it after a #"),
         ("http://h/v1#m,send_seed=maybe", "http: send_seed must be yes or no, not 'maybe'"),
         ("smollm2,form=prose", "form is 'prose'; it must be one of: auto, names, lines"),
         ("smollm2,dtype=int8", "dtype is 'int8'; it must be one of"),

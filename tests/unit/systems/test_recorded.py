@@ -55,16 +55,16 @@ def test_samples_are_told_apart_by_number_or_by_order(said):
 def test_of_several_systems_one_must_be_chosen(said):
     recorded = [{"id": "a", "system": name, "response": f"by {name}"} for name in ("bot", "parrot")]
     assert said(recorded, Question("a", ("Hi",)), system="parrot") == ["by parrot"]
-    with pytest.raises(BackendError, match=r"holds the replies of 2 systems; choose one .*: bot, parrot"):
+    with pytest.raises(BackendError, match=r"has the replies of 2 systems; choose one, .*: bot, parrot"):
         said(recorded, Question("a", ("Hi",)))
-    with pytest.raises(BackendError, match="holds no replies of 'cat', but of: bot, parrot"):
+    with pytest.raises(BackendError, match="has no replies of 'cat', but of: bot, parrot"):
         said(recorded, Question("a", ("Hi",)), system="cat")
 
 
 def test_rows_without_a_reply_are_passed_over_and_told(said, capsys):
     recorded = [{"id": "a", "response": "x"}, {"id": "b", "context": ["Hi"], "error": "it died"}]
     assert said(recorded, Question("a", ("Hi",)), Question("b", ("Hi",))) == ["x", NONE]
-    assert "replies.jsonl: 1 rows hold no reply, such as: " in capsys.readouterr().err
+    assert "replies.jsonl: 1 rows have no reply, such as: " in capsys.readouterr().err
 
 
 def test_what_respond_wrote_can_be_played_again(rows, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.core.errors import BackendError, RunError
 from dialoscope.systems import dispatch as asking
-from dialoscope.systems.journal import Journal, Progress, opened, read_journal
+from dialoscope.systems.journal import Journal, Progress, open_journal, read_journal
 from dialoscope.systems.protocol import NoAnswer
 
 
@@ -211,7 +211,7 @@ def test_a_run_that_was_stopped_before_the_last_step_has_nothing_left_to_ask(con
     ds.respond(contexts, bot.system, out)
     record = json.loads((tmp_path / "out.jsonl.run.json").read_text())
     answers = {row["id"]: row["response"] for row in read(out)}
-    with opened(tmp_path / "out.jsonl.journal", record["identity"], Progress(answers)):
+    with open_journal(tmp_path / "out.jsonl.journal", record["identity"], Progress(answers)):
         out.unlink()
     assert ds.respond(contexts, bot.system, out).asked == 0
     assert [row["response"] for row in read(out)] == ["1 0", "2 0", "3 0"]
@@ -237,13 +237,13 @@ def test_a_line_that_was_cut_off_is_asked_again(contexts, tmp_path):
 
 def test_a_journal_is_read_as_far_as_it_can_be(tmp_path):
     path = tmp_path / "j"
-    with opened(path, {"seed": 1}, Progress({"a": "x"})) as journal:
+    with open_journal(path, {"seed": 1}, Progress({"a": "x"})) as journal:
         journal.note("b", NoAnswer("y"))
     with path.open("a") as file:
         file.write('{"of": "another version"}\n[1]\n')
     assert read_journal(path, {"seed": 1}).answers == {"a": "x", "b": NoAnswer("y")}
     path.write_bytes(b"x" * 9000)
-    with opened(path, {}, Progress()):
+    with open_journal(path, {}, Progress()):
         assert path.read_bytes() == b""
 
 
@@ -253,9 +253,7 @@ def test_whoever_stops_a_run_is_told_how_it_goes_on(contexts, tmp_path, capsys):
 
     with pytest.raises(KeyboardInterrupt):
         ds.respond(contexts, stopped, tmp_path / "out.jsonl")
-    assert capsys.readouterr().err == (
-        "Stopped. What was answered is kept; the same command goes on from there.\n"
-    )
+    assert capsys.readouterr().err == ("Interrupted. Answers so far are saved; the same command resumes.\n")
 
 
 def killing(context):
@@ -327,7 +325,7 @@ def test_an_output_that_cannot_be_is_refused_before_anything_is_asked(contexts, 
         ds.respond(contexts, bot.system, tmp_path)
     with pytest.raises(RunError, match=r"There is no folder .*nowhere; make it first"):
         ds.respond(contexts, bot.system, tmp_path / "nowhere" / "out.jsonl")
-    with pytest.raises(RunError, match="holds the contexts; choose another name for the replies"):
+    with pytest.raises(RunError, match="is the file of contexts; choose another name for the replies"):
         ds.respond(contexts, bot.system, contexts, overwrite=True)
     assert bot.asked == []
 
@@ -388,7 +386,7 @@ def test_nothing_is_noted_once_the_run_is_over(tmp_path):
             work.stop.set()
             yield NoAnswer("closed")
 
-    thread = threading.Thread(target=work.done_by, args=(Endless(),))
+    thread = threading.Thread(target=work.run, args=(Endless(),))
     thread.start()
     thread.join(10)
     assert noted == ["q1"]

@@ -70,7 +70,7 @@ def test_what_nothing_comes_near_to_has_no_reply(corpus):
         "nothing in the corpus has a word in common with this",
         "nothing in the corpus has a word in common with this",
         None,
-        "no more than 1 replies in the corpus come near this",
+        "no more than 1 replies in the corpus have a word in common with this",
     ]
 
 
@@ -82,7 +82,7 @@ def test_dialogues_are_a_corpus_too(rows):
 def test_a_corpus_that_is_none_is_refused(rows, tmp_path):
     with pytest.raises(BackendError, match=r"There is no corpus .*none\.jsonl"):
         ds.RetrievalSystem(f"{tmp_path}/none.jsonl").reply([("a",)])
-    with pytest.raises(BackendError, match="nobody answers anything in it"):
+    with pytest.raises(BackendError, match="it has no turn with a turn before it"):
         ds.RetrievalSystem(rows([{"response": "alone"}])).reply([("a",)])
     with pytest.raises(BackendError, match="The asset 'smollm2' is not a set of dialogues"):
         ds.RetrievalSystem("smollm2").reply([("a",)])

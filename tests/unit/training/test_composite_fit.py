@@ -11,13 +11,13 @@ from dialoscope.core.errors import TrainingError
 from dialoscope.metrics.shared.combination import ASPECTS, Combination, Part, Scale, load
 from dialoscope.training.composite_fit import (
     CompositeRecipe,
-    Rated,
+    RatedCorpus,
     by_aspect,
-    fitted,
-    left_out,
+    cross_validate_corpora,
+    fit_scale,
+    fit_weights,
+    has_ratings,
     part_of,
-    scale_of,
-    tells,
 )
 from dialoscope.training.rating_correlation import correlations
 from tests.golden._shared import HERE
@@ -29,7 +29,7 @@ THREE = (Part("a", "a"), Part("b", "b"), Part("c", "c", better="less"))
 def rated(values, ratings, name="one", source="", aspect="overall"):
     values = np.asarray(values, float)
     told = {aspect: np.asarray(ratings, float)}
-    return Rated(name, source or name, values, told, np.arange(len(values)))
+    return RatedCorpus(name, source or name, values, told, np.arange(len(values)))
 
 
 def golden_corpora():
@@ -41,13 +41,13 @@ def golden_corpora():
 
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: str(case["settings"]))
 def test_weights_are_those_of_other_peoples_least_squares(case):
-    found = fitted(CompositeRecipe(parts=THREE, **case["settings"]), golden_corpora())
+    found = fit_weights(CompositeRecipe(parts=THREE, **case["settings"]), golden_corpora())
     assert found.weights["overall"] == pytest.approx(case["weights"], abs=2e-5)
 
 
 def test_scales_are_other_peoples_percentiles():
     corpora = golden_corpora()
-    found = fitted(CompositeRecipe(parts=THREE), corpora)
+    found = fit_weights(CompositeRecipe(parts=THREE), corpora)
     for one, expected in zip(corpora, GOLDEN["merits"], strict=True):
         assert found.merits(one.values) == pytest.approx(np.array(expected), abs=1e-5)
 
@@ -61,26 +61,26 @@ def test_a_scale_goes_on_as_it_ends_and_what_is_undefined_stays_so():
 
 
 def test_a_scale_has_no_more_knots_than_asked_for_and_reaches_both_ends():
-    scale = scale_of([np.arange(1000.0)], 5)
+    scale = fit_scale([np.arange(1000.0)], 5)
     assert len(scale.values) == 5
     assert (scale.values[0], scale.values[-1]) == (0, 999)
     assert scale(np.array([500.0]))[0] == pytest.approx(0.5, abs=1e-3)
 
 
 def test_a_part_that_nothing_is_known_of_is_neutral():
-    assert scale_of([np.empty(0)], 9) == Scale((0.0,), (0.5,))
+    assert fit_scale([np.empty(0)], 9) == Scale((0.0,), (0.5,))
 
 
 def test_small_corpora_count_as_much_as_large_ones():
     few, many = np.zeros(10), np.ones(990)
-    assert scale_of([few, many], 9)(np.array([0.0, 1.0])).tolist() == [0.25, 0.75]
+    assert fit_scale([few, many], 9)(np.array([0.0, 1.0])).tolist() == [0.25, 0.75]
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 3))
     good = rated(values, values[:, 0])
     other = rated(values, values[:, 1], name="other")
     thrice = rated(np.tile(values, (3, 1)), np.tile(values[:, 1], 3), name="other")
     recipe = CompositeRecipe(parts=THREE, evenness=0)
-    once, often = (fitted(recipe, [good, one]).weights["overall"] for one in (other, thrice))
+    once, often = (fit_weights(recipe, [good, one]).weights["overall"] for one in (other, thrice))
     assert once == pytest.approx(often)
 
 
@@ -119,24 +119,26 @@ def test_what_hardly_any_reply_has_costs_more_than_its_weight():
 
 def test_a_part_that_points_the_wrong_way_has_no_weight():
     values = np.random.default_rng(1).normal(size=(80, 3))
-    found = fitted(CompositeRecipe(parts=THREE, evenness=0), [rated(values, values[:, 0] - values[:, 1])])
+    found = fit_weights(
+        CompositeRecipe(parts=THREE, evenness=0), [rated(values, values[:, 0] - values[:, 1])]
+    )
     assert found.weights["overall"][1] == 0
     assert found.weights["overall"][0] > 0.9
 
 
 def test_weights_are_equal_where_they_are_drawn_together_or_nothing_goes_with_the_ratings():
     values = np.random.default_rng(2).normal(size=(80, 3))
-    even = fitted(CompositeRecipe(parts=THREE, evenness=1e4), [rated(values, values[:, 0])])
+    even = fit_weights(CompositeRecipe(parts=THREE, evenness=1e4), [rated(values, values[:, 0])])
     assert even.weights["overall"] == pytest.approx((1 / 3,) * 3, abs=1e-3)
     against = rated(np.tile(values[:, :1], 3) * [1, 1, -1], -values[:, 0])
-    lost = fitted(CompositeRecipe(parts=THREE), [against])
+    lost = fit_weights(CompositeRecipe(parts=THREE), [against])
     assert lost.weights["overall"] == pytest.approx((1 / 3,) * 3)
 
 
 def test_a_part_weighs_in_its_own_aspects_alone():
     parts = (Part("a", "a"), Part("b", "b", aspects=("coherence",)), Part("c", "c"))
     values = np.random.default_rng(3).normal(size=(40, 3))
-    found = fitted(CompositeRecipe(parts=parts), [rated(values, values[:, 1])])
+    found = fit_weights(CompositeRecipe(parts=parts), [rated(values, values[:, 1])])
     assert found.weights["overall"][1] == 0
     assert set(found.weights) == {"overall"}, "nobody rated the others"
     assert sum(found.weights["overall"]) == pytest.approx(1)
@@ -163,10 +165,10 @@ def test_ratings_go_by_many_names():
 
 
 def test_a_corpus_tells_something_with_ten_ratings_that_differ():
-    assert tells(rated(np.zeros((10, 1)), range(10)), "overall")
-    assert not tells(rated(np.zeros((9, 1)), range(9)), "overall")
-    assert not tells(rated(np.zeros((12, 1)), [1] * 12), "overall")
-    assert not tells(rated(np.zeros((10, 1)), range(10)), "fluency")
+    assert has_ratings(rated(np.zeros((10, 1)), range(10)), "overall")
+    assert not has_ratings(rated(np.zeros((9, 1)), range(9)), "overall")
+    assert not has_ratings(rated(np.zeros((12, 1)), [1] * 12), "overall")
+    assert not has_ratings(rated(np.zeros((10, 1)), range(10)), "fluency")
 
 
 def test_a_corpus_left_out_is_judged_by_others_alone():
@@ -176,12 +178,12 @@ def test_a_corpus_left_out_is_judged_by_others_alone():
     twin = rated(values[1], values[1][:, 0], "twin", source="first")
     other = rated(values[2], values[2][:, 1], "other")
     recipe = CompositeRecipe(parts=THREE, evenness=0)
-    folds = {fold.corpus: fold for fold in left_out(recipe, [first, twin, other])}
+    folds = {fold.corpus: fold for fold in cross_validate_corpora(recipe, [first, twin, other])}
     assert list(folds) == ["first", "twin", "other"]
-    assert folds["first"].weights == fitted(recipe, [other]).weights["overall"]
-    assert folds["other"].weights == fitted(recipe, [first, twin]).weights["overall"]
+    assert folds["first"].weights == fit_weights(recipe, [other]).weights["overall"]
+    assert folds["other"].weights == fit_weights(recipe, [first, twin]).weights["overall"]
     changed = first._replace(ratings={"overall": -first.ratings["overall"]})
-    again = {fold.corpus: fold for fold in left_out(recipe, [changed, twin, other])}
+    again = {fold.corpus: fold for fold in cross_validate_corpora(recipe, [changed, twin, other])}
     assert again["first"].weights == folds["first"].weights
     assert again["first"].spearman == pytest.approx(-folds["first"].spearman)
     assert folds["first"].replies == 30
@@ -190,7 +192,7 @@ def test_a_corpus_left_out_is_judged_by_others_alone():
 def test_a_single_source_can_be_judged_by_no_other():
     values = np.random.default_rng(5).normal(size=(30, 3))
     same = [rated(values, values[:, 0], name, source="one") for name in ("one", "copy")]
-    assert left_out(CompositeRecipe(parts=THREE), same) == []
+    assert cross_validate_corpora(CompositeRecipe(parts=THREE), same) == []
 
 
 def test_correlations_are_undefined_where_nothing_varies():
@@ -289,5 +291,5 @@ def test_a_checkpoint_that_is_damaged_or_of_another_kind_is_refused(tmp_path):
 
 def test_a_part_that_never_varies_has_no_weight_unless_drawn_to_others():
     values = np.random.default_rng(6).normal(size=(40, 3)) * [1, 1, 0]
-    found = fitted(CompositeRecipe(parts=THREE, evenness=0), [rated(values, values[:, 0])])
+    found = fit_weights(CompositeRecipe(parts=THREE, evenness=0), [rated(values, values[:, 0])])
     assert found.weights["overall"][2] == 0

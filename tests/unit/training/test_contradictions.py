@@ -13,7 +13,7 @@ from dialoscope.training.contradictions import (
     LABELS,
     NEUTRAL,
     LabelledPair,
-    made_pairs,
+    generate_pairs,
     opposite_of,
 )
 from dialoscope.training.dialogue_split import words_of
@@ -98,7 +98,7 @@ TALKS = [talk(place) for place in range(60)]
 
 
 def test_pairs_are_as_many_of_each_class():
-    found = made_pairs(TALKS, 90)
+    found = generate_pairs(TALKS, 90)
     assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, 30)
     assert len(set(found)) == len(found)
     assert [pair.label for pair in found] != sorted(pair.label for pair in found)
@@ -106,23 +106,23 @@ def test_pairs_are_as_many_of_each_class():
 
 @pytest.mark.parametrize(("most", "count"), [(0, 0), (2, 0), (3, 3), (91, 90)])
 def test_no_more_than_asked_for(most, count):
-    assert len(made_pairs(TALKS, most)) == count
+    assert len(generate_pairs(TALKS, most)) == count
 
 
 def test_few_dialogues_give_few_pairs_and_still_as_many_of_each():
-    found = made_pairs(TALKS[:2], 9000)
+    found = generate_pairs(TALKS[:2], 9000)
     counts = Counter(pair.label for pair in found)
     assert len(set(counts.values())) == 1
-    assert made_pairs([], 9) == made_pairs([("Hi.", "Oh.")], 9) == []
+    assert generate_pairs([], 9) == generate_pairs([("Hi.", "Oh.")], 9) == []
 
 
 def test_the_same_seed_makes_the_same_pairs():
-    assert made_pairs(TALKS, 90) == made_pairs(TALKS, 90)
-    assert made_pairs(TALKS, 90) != made_pairs(TALKS, 90, seed=1)
+    assert generate_pairs(TALKS, 90) == generate_pairs(TALKS, 90)
+    assert generate_pairs(TALKS, 90) != generate_pairs(TALKS, 90, seed=1)
 
 
 def test_contradictions_never_say_the_same_and_entailments_do():
-    for pair in made_pairs(TALKS, 600):
+    for pair in generate_pairs(TALKS, 600):
         premise, hypothesis = words_of((pair.premise,)), words_of((pair.hypothesis,))
         if pair.label == CONTRADICTION:
             assert premise != hypothesis
@@ -135,7 +135,7 @@ def across(talks):
     plain = {answer.lower(): answer for _, answer in talks}
     found = {}
     for seed in range(20):
-        for pair in made_pairs([*talks, *TALKS], 3000, seed):
+        for pair in generate_pairs([*talks, *TALKS], 3000, seed):
             one, other = (text.lower().replace(" ,", ",").replace(" .", ".") for text in pair[:2])
             if one in plain and other in plain and one != other:
                 found.setdefault((plain[one], plain[other]), set()).add(pair.label)
@@ -165,7 +165,7 @@ def test_of_what_a_speaker_has_one_of_somebody_elses_contradicts():
         for town in _TOWNS
         for fact in (f"I live in {town}", f"My name is {town}")
     ]
-    found = [pair for seed in range(20) for pair in made_pairs([*talks, *TALKS], 3000, seed)]
+    found = [pair for seed in range(20) for pair in generate_pairs([*talks, *TALKS], 3000, seed)]
     lives = [pair for pair in found if pair.premise in {f"I live in {town}." for town in _TOWNS}]
     for pair in lives:
         if pair.hypothesis.startswith("I live in") and pair.hypothesis != pair.premise:
@@ -184,17 +184,17 @@ def test_what_a_speaker_says_twice_is_not_neutral():
     talks = [
         ("I like the red one.", "Oh, you do?", "I like the red one.", f"Fine, {place}.") for place in range(9)
     ]
-    found = [pair for seed in range(9) for pair in made_pairs([*talks, *TALKS], 3000, seed)]
+    found = [pair for seed in range(9) for pair in generate_pairs([*talks, *TALKS], 3000, seed)]
     assert not [pair for pair in found if pair.premise == pair.hypothesis and pair.label != ENTAILMENT]
 
 
 def test_answers_that_ask_back_or_say_nothing_are_no_answers():
     talks = [("Do you like tea?", answer) for answer in ("Why do you ask?", "Hm.", "", "x" * 300)]
-    assert made_pairs(talks, 300) == []
+    assert generate_pairs(talks, 300) == []
 
 
 def test_pairs_are_written_as_corpora_write():
-    found = made_pairs(TALKS, 600)
+    found = generate_pairs(TALKS, 600)
     assert any(pair.premise == pair.premise.lower() for pair in found)
     assert any(" ." in pair.premise for pair in found)
     assert any(pair.premise != pair.premise.lower() and " ." not in pair.premise for pair in found)
@@ -203,6 +203,6 @@ def test_pairs_are_written_as_corpora_write():
 
 def test_long_utterances_are_left_out():
     long = "I like it. " * 40
-    found = made_pairs([(long, "Yes, I do like it.", long, "I live in Boston."), *TALKS], 3000)
+    found = generate_pairs([(long, "Yes, I do like it.", long, "I live in Boston."), *TALKS], 3000)
     assert max(len(pair.premise) for pair in found) <= 300
     assert all(long.strip().lower() not in pair.premise.lower() for pair in found)

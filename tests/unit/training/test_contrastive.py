@@ -37,7 +37,7 @@ def shown(task, epoch=0):
     return sorted(
         [words.text(one[0].ids[1 : one[0].begins])] + [words.text(each.ids[each.begins :]) for each in one]
         for batch in task.batches(epoch)
-        for one in batch.rivals
+        for one in batch.candidates
     )
 
 
@@ -56,19 +56,19 @@ def test_the_loss_is_that_of_choosing_the_right_reply(made, tiny):
     task = made(contrast=0.7)
     for batch in task.batches(0)[:2]:
         chosen = []
-        for one in batch.rivals:
+        for one in batch.candidates:
             said = task._words.text(one[0].ids[1 : one[0].begins])
             liked = [
                 by_transformers(tiny("llama"), said, task._words.text(each.ids[each.begins :]))
                 for each in one
             ]
             chosen.append(math.log(sum(math.exp(other - liked[0]) for other in liked)))
-        whole, alone = (float(task.loss(one).detach()) for one in (batch, batch._replace(rivals=[])))
+        whole, alone = (float(task.loss(one).detach()) for one in (batch, batch._replace(candidates=[])))
         assert whole == pytest.approx(alone + 0.7 * np.mean(chosen), rel=1e-5)
 
 
 def test_the_lesson_is_the_reply_of_people_and_wrong_ones_after_the_same_turns(made):
-    task = made(begin=0.0, each=2, turns=2)
+    task = made(begin=0.0, negatives_per_pair=2, turns=2)
     said = {
         (turns[place], tuple(turns[max(place - 2, 0) : place]))
         for turns in task.data.train
@@ -101,25 +101,25 @@ def test_replies_alone_stand_beside_broken_ones(made):
 def test_every_exchange_is_learned_from_once_and_no_part_is_much_larger(made):
     task = made(begin=0.0, batch=64)
     batches = task.batches(0)
-    sizes = [sum(len(each.ids) for one in batch.rivals for each in one) for batch in batches]
-    longest = max(len(each.ids) for batch in batches for one in batch.rivals for each in one)
-    assert sum(len(batch.rivals) for batch in batches) == sum(len(turns) - 1 for turns in task.data.train)
+    sizes = [sum(len(each.ids) for one in batch.candidates for each in one) for batch in batches]
+    longest = max(len(each.ids) for batch in batches for one in batch.candidates for each in one)
+    assert sum(len(batch.candidates) for batch in batches) == sum(len(turns) - 1 for turns in task.data.train)
     assert max(sizes) <= sum(sizes) / len(sizes) + 3 * longest
-    assert len(made(pairs=5, begin=0.0).batches(0)[0].rivals) <= 5
+    assert len(made(pairs=5, begin=0.0).batches(0)[0].candidates) <= 5
 
 
 def test_what_is_too_long_loses_the_beginning_of_what_was_said(made):
     long = made(begin=0.0)
-    most = max(len(each.ids) for batch in long.batches(0) for one in batch.rivals for each in one) // 2
+    most = max(len(each.ids) for batch in long.batches(0) for one in batch.candidates for each in one) // 2
     short = made(begin=0.0, max_tokens=most)
-    for one in (one for batch in short.batches(0) for one in batch.rivals):
+    for one in (one for batch in short.batches(0) for one in batch.candidates):
         for each in one:
             assert len(each.ids) <= most
             assert each.ids[0] == 0
             assert 1 <= each.begins < most
-    whole = {tuple(each.ids) for batch in long.batches(0) for one in batch.rivals for each in one}
+    whole = {tuple(each.ids) for batch in long.batches(0) for one in batch.candidates for each in one}
     ends = {ids[len(ids) - count :] for ids in whole for count in range(1, len(ids))}
-    cut = [one[0] for batch in short.batches(0) for one in batch.rivals if one[0].begins > 1]
+    cut = [one[0] for batch in short.batches(0) for one in batch.candidates if one[0].begins > 1]
     assert cut
     assert all(tuple(each.ids[1:]) in ends for each in cut)
 
@@ -145,7 +145,7 @@ def test_it_learns_which_reply_belongs(tiny, rows, tmp_path):
 
 
 def test_without_contrast_nothing_of_it_is_done(made, dialogues, tiny, tmp_path):
-    assert not any(batch.rivals for batch in made(contrast=0.0).batches(0))
+    assert not any(batch.candidates for batch in made(contrast=0.0).batches(0))
     found = ds.train_lm(
         dialogues, tmp_path / "x", recipe(tiny("llama"), contrast=0.0, epochs=1), validation=0.25
     )
@@ -155,7 +155,7 @@ def test_without_contrast_nothing_of_it_is_done(made, dialogues, tiny, tmp_path)
 def test_the_figure_is_the_share_of_pairs_in_which_the_right_reply_is_likelier(made):
     task = made()
     with torch.inference_mode():
-        liked = task._judged(task._chosen_by)
+        liked = task._compare(task._validation)
     assert liked.shape == (sum(len(turns) - 1 for turns in task.data.validation), 2)
     wins = [1.0 if right > wrong else 0.5 if right == wrong else 0.0 for right, wrong in liked.tolist()]
     assert task.preference(task.data.validation) == pytest.approx(np.mean(wins))
@@ -167,9 +167,12 @@ def test_the_figure_is_the_share_of_pairs_in_which_the_right_reply_is_likelier(m
     ("settings", "message"),
     [
         ({"contrast": -0.5}, "contrast is -0.5; it must be 0 or more."),
-        ({"each": 0}, "each is 0; it must be 1 or more."),
+        ({"negatives_per_pair": 0}, "negatives_per_pair is 0; it must be 1 or more."),
         ({"negatives": ("silly",)}, "There are no wrong replies of the kind 'silly', but: random, "),
-        ({"each": 500}, "For each reply 500 wrong ones of 7 kinds are asked for, but there are only "),
+        (
+            {"negatives_per_pair": 500},
+            "For each reply 500 wrong ones of 7 kinds are asked for, but there are only ",
+        ),
     ],
 )
 def test_what_cannot_be_is_told(dialogues, tiny, tmp_path, settings, message):

@@ -4,8 +4,15 @@ import pytest
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.records import Example
-from dialoscope.training.dialogue_split import dialogues as read_dialogues
-from dialoscope.training.dialogue_split import hash_of, share_of, split, titles_of, whole, words_of
+from dialoscope.training.dialogue_split import (
+    hash_of,
+    read_dialogues,
+    share_of,
+    split,
+    titles_of,
+    whole,
+    words_of,
+)
 from dialoscope.training.styles import spaced, spaced_lower, tidied
 from tests.unit.training.conftest import talks
 
@@ -88,12 +95,12 @@ def test_repetitions_within_what_is_learned_from_are_removed_from_it_too(rows):
 
 
 @pytest.mark.parametrize(
-    ("share", "told"), [(0.0, "12 dialogues to learn from and 0"), (1.0, "0 dialogues to learn from and 12")]
+    ("share", "told"), [(0.0, "12 dialogues for training and 0"), (1.0, "0 dialogues for training and 12")]
 )
 def test_both_parts_are_needed(rows, share, told):
     with pytest.raises(TrainingError) as caught:
         split([written(rows, talks(12), "a.jsonl")], share)
-    assert str(caught.value) == f"There are {told} to choose by; both are needed."
+    assert str(caught.value) == f"There are {told} for validation; both are needed."
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])

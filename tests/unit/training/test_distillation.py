@@ -16,8 +16,8 @@ from dialoscope.models.fakes import FakeClassifier
 from dialoscope.models.protocols import Pair
 from dialoscope.training.contradictions import LABELS, LabelledPair
 from dialoscope.training.dialogue_split import words_of
-from dialoscope.training.distillation import judged, teacher_of, utterances
-from dialoscope.training.engines.pair_tasks import PairTask
+from dialoscope.training.distillation import label_pairs, load_teacher, sample_utterances
+from dialoscope.training.engines.pair_tasks import EntailmentTask
 from dialoscope.training.nli_pairs import split_pairs
 from tests.unit.models.tiny import SENTENCES
 from tests.unit.models.tiny_encoders import save_classifier
@@ -61,7 +61,7 @@ def words(split):
 
 
 def test_pairs_are_of_what_a_speaker_said_and_what_came_later_or_did_not():
-    found = utterances(TALKS, 400)
+    found = sample_utterances(TALKS, 400)
     own, others = set(), set()
     for turns in TALKS:
         told = [said(turn) for turn in turns]
@@ -80,10 +80,15 @@ def test_pairs_are_of_what_a_speaker_said_and_what_came_later_or_did_not():
 
 
 def test_they_are_the_same_for_a_seed_and_no_more_than_asked_for():
-    assert utterances(TALKS, 100) == utterances(TALKS, 100)
-    assert utterances(TALKS, 100) != utterances(TALKS, 100, seed=1)
-    assert len(set(utterances(TALKS, 100))) == len(utterances(TALKS, 100)) <= 100
-    assert utterances(TALKS, 0) == utterances([], 90) == utterances([("Hi .", "Oh .")], 90) == []
+    assert sample_utterances(TALKS, 100) == sample_utterances(TALKS, 100)
+    assert sample_utterances(TALKS, 100) != sample_utterances(TALKS, 100, seed=1)
+    assert len(set(sample_utterances(TALKS, 100))) == len(sample_utterances(TALKS, 100)) <= 100
+    assert (
+        sample_utterances(TALKS, 0)
+        == sample_utterances([], 90)
+        == sample_utterances([("Hi .", "Oh .")], 90)
+        == []
+    )
 
 
 # What is said of them
@@ -92,28 +97,28 @@ def test_they_are_the_same_for_a_seed_and_no_more_than_asked_for():
 def test_a_verdict_is_how_probable_the_three_classes_are_among_themselves():
     pairs = [Pair("i like tea", "i do not like tea"), Pair("i like tea", "i like milk"), Pair("a", "b")]
     raw = FakeClassifier().classify(pairs)[:, :3]
-    found = judged(pairs, FakeClassifier())
+    found = label_pairs(pairs, FakeClassifier())
     assert [pair[:2] for pair in found] == [tuple(pair) for pair in pairs]
     for pair, row in zip(found, raw, strict=True):
         np.testing.assert_allclose(pair.odds, row / row.sum(), atol=5.1e-5)
         assert pair.label == LABELS[int(row.argmax())]
-    assert judged(pairs, Doubtful()) == [found[1]]
+    assert label_pairs(pairs, Doubtful()) == [found[1]]
 
 
 def test_columns_are_taken_by_their_names(tmp_path):
     order = ("contradiction", "neutral", "entailment")
     folder = save_classifier("bert", tmp_path / "t", id2label=dict(enumerate(map(str.upper, order))))
-    (found,) = judged([Pair("tea", "milk")], teacher_of(str(folder), "cpu"))
+    (found,) = label_pairs([Pair("tea", "milk")], load_teacher(str(folder), "cpu"))
     row = TransformerClassifier(str(folder), device="cpu").classify([Pair("tea", "milk")])[0]
     np.testing.assert_allclose(found.odds, row[::-1], atol=5.1e-5)
 
 
 def test_a_teacher_that_knows_no_contradiction_is_refused():
     with pytest.raises(TrainingError) as caught:
-        teacher_of("ruber-unreferenced", "cpu")
+        load_teacher("ruber-unreferenced", "cpu")
     assert str(caught.value) == (
-        "ruber-unreferenced cannot teach what contradicts: of the classes entailment, neutral, contradiction "
-        "it does not know entailment, neutral, contradiction, but knows: wrong, right."
+        "ruber-unreferenced is no classifier of entailment and contradiction: of the classes entailment, "
+        "neutral, contradiction it lacks entailment, neutral, contradiction; it has: wrong, right."
     )
 
 
@@ -126,7 +131,7 @@ def talks(rows):
 
 
 def test_what_a_teacher_judges_is_apart_as_what_rules_make_is(pairs, talks):
-    told = {"made_from": [talks], "made": 300, "teacher": FakeClassifier()}
+    told = {"corpora": [talks], "limit": 300, "teacher": FakeClassifier()}
     found = split_pairs([f"{pairs}:validation=0.2"], **told)
     plain = split_pairs([f"{pairs}:validation=0.2"])
     for part, fewer in ((found.train, plain.train), (found.validation, plain.validation)):
@@ -143,7 +148,7 @@ def test_what_a_teacher_judges_is_apart_as_what_rules_make_is(pairs, talks):
 def test_nothing_is_made_of_dialogues_that_are_to_be_avoided(pairs, talks, rows, teacher):
     shared = [list(TALKS[at][1:3]) for at in range(0, 60, 2)]
     avoid = str(rows([{"id": f"{at}", "turns": two} for at, two in enumerate(shared)], "avoid.jsonl"))
-    told = {"made_from": [talks], "made": 900, "teacher": teacher}
+    told = {"corpora": [talks], "limit": 900, "teacher": teacher}
     found = split_pairs([f"{pairs}:validation=0.2"], **told, avoid=[avoid])
     gone, kept = ({f"k{at}" for at in range(begin, 60, 2)} for begin in (0, 1))
     assert words(found) & kept
@@ -161,7 +166,7 @@ def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs, swapped):
     ]
     calm = {"method": "full", "max_tokens": 50, "device": "cpu", "batch": 8}
     base = encoders("mpnet")
-    task = PairTask(ds.NliRecipe(model=str(base), **calm), split_pairs([f"{pairs}:validation=0.2"]))
+    task = EntailmentTask(ds.NliRecipe(model=str(base), **calm), split_pairs([f"{pairs}:validation=0.2"]))
     task.model.eval()
     tokenizer = AutoTokenizer.from_pretrained(base)
     model = AutoModelForSequenceClassification.from_pretrained(base, num_labels=3).eval()
@@ -175,7 +180,7 @@ def test_the_loss_is_the_cross_entropy_to_the_odds(encoders, pairs, swapped):
         if place in swapped:
             odds, found = ([1 - two[2], two[2]] for two in (odds, found))
         wanted -= sum(one * math.log(other) for one, other in zip(odds, found, strict=True)) / len(some)
-    items, others = task._read(some), task._read_swapped(some)
+    items, others = task._tokenize(some), task._tokenize_swapped(some)
     batch = [others[place] if place in swapped else item for place, item in enumerate(items)]
     assert task.loss(batch).item() == pytest.approx(wanted, rel=1e-5)
 
@@ -194,7 +199,7 @@ def test_a_small_model_comes_to_think_as_its_teacher_does(pairs, talks, encoders
         dialogues=[talks],
     )
     assert found.spec["settings"]["teacher"] == str(teacher)
-    asked = [Pair(*pair) for pair in utterances(TALKS, 90, seed=5)]
+    asked = [Pair(*pair) for pair in sample_utterances(TALKS, 90, seed=5)]
     wanted = TransformerClassifier(str(teacher), device="cpu").classify(asked)
     plain = ds.train_nli(f"{pairs}:validation=0.3", tmp_path / "y", ds.NliRecipe(**told, epochs=3))
     off = {

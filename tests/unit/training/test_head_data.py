@@ -8,37 +8,37 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core.errors import TrainingError
-from dialoscope.training.head_data import in_part, lesson_of
+from dialoscope.training.head_data import is_in_part, make_head_data
 from tests.unit.training.conftest import talks
 
 TALKS = [tuple(turns) for turns in talks(40, 5)]
 
 
 def lesson(train=TALKS, judged=TALKS[:9], **settings):
-    return lesson_of(train, {"validation": judged}, ds.RuberRecipe(**settings))
+    return make_head_data(train, {"validation": judged}, ds.RuberRecipe(**settings))
 
 
 def test_parts_are_about_equal_and_share_nothing():
     for count in (1, 2, 3):
-        parts = [[turns for turns in TALKS if in_part(turns, f"{n + 1}/{count}")] for n in range(count)]
+        parts = [[turns for turns in TALKS if is_in_part(turns, f"{n + 1}/{count}")] for n in range(count)]
         assert sorted(turns for part in parts for turns in part) == sorted(TALKS)
         assert min(map(len, parts)) > 40 / count / 2
 
 
 def test_a_dialogue_is_in_the_same_part_however_it_is_written():
     for turns in TALKS:
-        assert in_part(turns, "1/2") == in_part(tuple(f"  {turn.upper()} !" for turn in turns), "1/2")
+        assert is_in_part(turns, "1/2") == is_in_part(tuple(f"  {turn.upper()} !" for turn in turns), "1/2")
 
 
 def test_the_share_kept_to_choose_by_is_not_all_of_one_part():
     from dialoscope.training.dialogue_split import share_of
 
     low = [turns for turns in TALKS if share_of("\n".join(turns)) < 0.5]
-    assert {in_part(turns, "2/2") for turns in low} == {True, False}
+    assert {is_in_part(turns, "2/2") for turns in low} == {True, False}
 
 
 def test_right_replies_are_what_people_said_and_wrong_ones_are_not():
-    found = lesson(each=2, ready=5)
+    found = lesson(negatives_per_pair=2, negative_pool=5)
     texts = np.array(found.texts)
     assert len(set(found.texts)) == len(found.texts)
     said = {two for turns in TALKS for two in pairwise(turns)}
@@ -81,7 +81,7 @@ def test_few_replies_give_fewer_that_stand_ready_but_never_fewer_than_are_asked_
         "Ask for fewer, at least one, or give more dialogues."
     )
     with pytest.raises(TrainingError) as error:
-        lesson(few, few, each=3)
+        lesson(few, few, negatives_per_pair=3)
     assert str(error.value) == told
 
 
@@ -95,26 +95,26 @@ def test_turns_that_say_nothing_are_left_out_and_nothing_else_is_refused():
     found = lesson([*TALKS, ("hello", " ", "well", "")], TALKS)
     assert "" not in found.texts
     assert "well" not in found.texts
-    for train, judged, name in (([("a", " ")], TALKS, "to learn from"), (TALKS, [("", "b")], "validation")):
+    for train, judged, name in (([("a", " ")], TALKS, "training"), (TALKS, [("", "b")], "validation")):
         with pytest.raises(TrainingError) as error:
             lesson(train, judged)
-        assert str(error.value) == f"There is no exchange of two turns that say something ({name})."
+        assert str(error.value) == f"There is no exchange of two turns that are not blank ({name})."
 
 
 def test_exchanges_of_unknown_words_are_left_out():
-    found = lesson(ready=1)
+    found = lesson(negative_pool=1)
     known = np.ones(len(found.texts), bool)
     unknown = found.training.right[7]
     known[unknown] = False
-    left = found.among(known)
+    left = found.restrict_to(known)
     for one in (left.training, *left.judged.values(), *left.ranked.values()):
         assert all(unknown not in part for part in one)
     assert 0 < len(left.training.right) < len(found.training.right)
-    assert len(found.among(np.ones(len(found.texts), bool)).training.right) == len(found.training.right)
+    assert len(found.restrict_to(np.ones(len(found.texts), bool)).training.right) == len(found.training.right)
     with pytest.raises(TrainingError) as error:
-        found.among(np.zeros(len(found.texts), bool))
+        found.restrict_to(np.zeros(len(found.texts), bool))
     assert str(error.value) == (
-        "No exchange is left (to learn from): in none of them the embedding knows a word of each text."
+        "No exchange is left (training): in none of them the embedding knows a word of each text."
     )
 
 
@@ -141,8 +141,8 @@ def test_settings_that_cannot_be_are_refused(settings, told):
 def test_the_defaults_are_the_papers():
     recipe = dataclasses.asdict(ds.RuberRecipe())
     paper = {
-        "representation": "max", "objective": "cross-entropy", "units": 128, "layers": 2, "each": 1,
-        "perceptron": (256, 512, 128), "learning_rate": 1e-4, "slow_after": 5, "patience": 20,
-        "margin": 0.5, "turns": 1, "pairs": 22000, "part": "2/2", "negatives": ("random",),
+        "representation": "max", "objective": "cross-entropy", "units": 128, "layers": 2,
+        "negatives_per_pair": 1, "perceptron": (256, 512, 128), "learning_rate": 1e-4, "slow_after": 5,
+        "patience": 20, "margin": 0.5, "turns": 1, "pairs": 22000, "part": "2/2", "negatives": ("random",),
     }  # fmt: skip
     assert {name: recipe[name] for name in paper} == paper

@@ -81,7 +81,7 @@ def test_being_killed_does_not_show(tmp_path, killed_at, save_every, capsys):
     assert same(found, wanted)
     kept = killed_at if not save_every else killed_at // 5 * 5
     assert again.steps == 20 - kept
-    told = f"Going on with epoch {kept // 5 + 1} after {kept % 5} batches of it.\n"
+    told = f"Resuming epoch {kept // 5 + 1} after {kept % 5} batches.\n"
     assert (told in capsys.readouterr().err) == bool(kept)
 
 
@@ -158,8 +158,8 @@ def test_a_training_that_goes_astray_is_told(tmp_path):
     with pytest.raises(TrainingError) as caught:
         trained(tmp_path / "x", Line([math.nan] * 4))
     assert str(caught.value) == (
-        "The training went astray: after no epoch is its validation a number. Take a lower learning rate, "
-        "and another folder."
+        "The training diverged: validation is not a number after any epoch. Lower the learning rate, and "
+        "name another folder."
     )
 
 

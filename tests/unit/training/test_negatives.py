@@ -3,7 +3,7 @@
 import pytest
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.training.negatives import KINDS, Exchange, exchanges, wrong_replies
+from dialoscope.training.negatives import KINDS, Exchange, list_exchanges, sample_wrong_replies
 
 TALKS = [
     ("How are you?", "Fine, thanks.", "Shall we go to the cinema tonight?", "Yes, which film do you like?"),
@@ -11,11 +11,11 @@ TALKS = [
     ("Do you like the cinema?", "The film at the cinema was boring.", "Thanks."),
     ("What did you eat?", "Two apples and some old bread.", "That sounds healthy to me."),
 ]
-FOUND = exchanges(TALKS, 2)
+FOUND = list_exchanges(TALKS, 2)
 
 
 def test_every_turn_after_the_first_answers_the_turns_before_it():
-    assert exchanges(TALKS[:1], 2) == [
+    assert list_exchanges(TALKS[:1], 2) == [
         Exchange(("How are you?",), "Fine, thanks.", 0),
         Exchange(("How are you?", "Fine, thanks."), "Shall we go to the cinema tonight?", 0),
         Exchange(("Fine, thanks.", "Shall we go to the cinema tonight?"), "Yes, which film do you like?", 0),
@@ -23,18 +23,18 @@ def test_every_turn_after_the_first_answers_the_turns_before_it():
 
 
 def test_nothing_answers_silence_and_silence_answers_nothing():
-    assert [one.reply for one in exchanges([("a", " ", "b", "c"), ("d",)], 1)] == ["c"]
+    assert [one.reply for one in list_exchanges([("a", " ", "b", "c"), ("d",)], 1)] == ["c"]
 
 
 def test_longer_contexts_end_as_shorter_ones():
-    for short, long in zip(exchanges(TALKS, 1), exchanges(TALKS, 9), strict=True):
+    for short, long in zip(list_exchanges(TALKS, 1), list_exchanges(TALKS, 9), strict=True):
         assert short.context == long.context[-1:]
         assert short.reply == long.reply
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_wrong_reply_is_the_right_one(kind):
-    for exchange, wrong in zip(FOUND, wrong_replies(FOUND, [kind], 3, [0]), strict=True):
+    for exchange, wrong in zip(FOUND, sample_wrong_replies(FOUND, [kind], 3, [0]), strict=True):
         assert len(wrong) == len(set(wrong)) == 3
         assert exchange.reply not in wrong
         assert all(wrong)
@@ -42,61 +42,63 @@ def test_no_wrong_reply_is_the_right_one(kind):
 
 def test_random_ones_are_replies_of_others():
     said = {exchange.reply for exchange in FOUND}
-    assert {one for wrong in wrong_replies(FOUND, ["random"], 2, [0]) for one in wrong} <= said
+    assert {one for wrong in sample_wrong_replies(FOUND, ["random"], 2, [0]) for one in wrong} <= said
 
 
 def test_those_of_the_same_dialogue_are():
-    for exchange, (wrong,) in zip(FOUND[:3], wrong_replies(FOUND, ["dialogue"], 1, [0]), strict=False):
+    for exchange, (wrong,) in zip(FOUND[:3], sample_wrong_replies(FOUND, ["dialogue"], 1, [0]), strict=False):
         assert wrong in TALKS[exchange.dialogue]
 
 
 def test_near_ones_share_words_with_what_was_said_and_come_from_elsewhere():
     place = next(place for place, one in enumerate(FOUND) if one.context[-1].startswith("Shall we go"))
-    assert wrong_replies(FOUND, ["near"], 1, [0])[place] != ("Yes, which film do you like?",)
-    drawn = {wrong_replies(FOUND, ["near"], 1, [seed])[place][0] for seed in range(20)}
+    assert sample_wrong_replies(FOUND, ["near"], 1, [0])[place] != ("Yes, which film do you like?",)
+    drawn = {sample_wrong_replies(FOUND, ["near"], 1, [seed])[place][0] for seed in range(20)}
     assert "The film at the cinema was boring." in drawn
     assert not drawn & set(TALKS[0])
 
 
 def test_shuffled_ones_have_the_same_words():
     place = next(place for place, one in enumerate(FOUND) if one.reply.startswith("Two apples"))
-    (wrong,) = wrong_replies(FOUND, ["shuffled"], 1, [0])[place]
+    (wrong,) = sample_wrong_replies(FOUND, ["shuffled"], 1, [0])[place]
     assert sorted(wrong.split()) == sorted(FOUND[place].reply.split())
     assert wrong != FOUND[place].reply
 
 
 def test_a_single_word_cannot_be_shuffled_and_gives_way_to_another_reply():
     places = [place for place, one in enumerate(FOUND) if one.reply == "Thanks."]
-    wrong = wrong_replies(FOUND, ["shuffled"], 1, [0])
+    wrong = sample_wrong_replies(FOUND, ["shuffled"], 1, [0])
     assert all(wrong[place][0] in {one.reply for one in FOUND} - {"Thanks."} for place in places)
 
 
 def test_repeated_ones_are_what_was_said_just_before():
-    for exchange, (wrong,) in zip(FOUND, wrong_replies(FOUND, ["repeated"], 1, [0]), strict=True):
+    for exchange, (wrong,) in zip(FOUND, sample_wrong_replies(FOUND, ["repeated"], 1, [0]), strict=True):
         assert wrong == exchange.context[-1]
 
 
 def test_spliced_ones_begin_right():
-    for exchange, (wrong,) in zip(FOUND, wrong_replies(FOUND, ["spliced"], 1, [3]), strict=True):
+    for exchange, (wrong,) in zip(FOUND, sample_wrong_replies(FOUND, ["spliced"], 1, [3]), strict=True):
         first = exchange.reply.split()[0]
         assert wrong.split()[0] == first or wrong in {one.reply for one in FOUND}
 
 
 def test_generic_ones_are_said_most_often():
-    many = exchanges([(f"Question {place}", "Yes.", f"Something rare {place}") for place in range(40)], 1)
-    drawn = [wrong for (wrong,) in wrong_replies(many, ["generic"], 1, [0])]
+    many = list_exchanges(
+        [(f"Question {place}", "Yes.", f"Something rare {place}") for place in range(40)], 1
+    )
+    drawn = [wrong for (wrong,) in sample_wrong_replies(many, ["generic"], 1, [0])]
     assert drawn[1::2].count("Yes.") >= 1
     assert len(set(drawn)) <= 40
 
 
 def test_the_same_seed_gives_the_same_and_another_gives_others():
     kinds = ["random", "spliced"]
-    assert wrong_replies(FOUND, kinds, 2, [1, 2]) == wrong_replies(FOUND, kinds, 2, [1, 2])
-    assert wrong_replies(FOUND, kinds, 2, [1, 2]) != wrong_replies(FOUND, kinds, 2, [1, 3])
+    assert sample_wrong_replies(FOUND, kinds, 2, [1, 2]) == sample_wrong_replies(FOUND, kinds, 2, [1, 2])
+    assert sample_wrong_replies(FOUND, kinds, 2, [1, 2]) != sample_wrong_replies(FOUND, kinds, 2, [1, 3])
 
 
 def test_a_kind_named_twice_is_chosen_more_often():
-    often = wrong_replies(FOUND * 20, ["repeated", "repeated", "repeated", "random"], 1, [0])
+    often = sample_wrong_replies(FOUND * 20, ["repeated", "repeated", "repeated", "random"], 1, [0])
     share = sum(wrong == exchange.context[-1] for exchange, (wrong,) in zip(FOUND * 20, often, strict=True))
     assert share > 0.6 * len(often)
 
@@ -112,9 +114,9 @@ def test_a_kind_named_twice_is_chosen_more_often():
 )
 def test_what_cannot_be_had_is_said(kinds, each, message):
     with pytest.raises(TrainingError, match=message):
-        wrong_replies(FOUND, kinds, each, [0])
+        sample_wrong_replies(FOUND, kinds, each, [0])
 
 
 def test_the_one_other_reply_among_hundreds_is_found():
-    same = exchanges([(f"Question {place}", "Yes.") for place in range(400)] + [("Is it?", "No.")], 1)
-    assert [wrong for (wrong,) in wrong_replies(same, ["random"], 1, [0])] == ["No."] * 400 + ["Yes."]
+    same = list_exchanges([(f"Question {place}", "Yes.") for place in range(400)] + [("Is it?", "No.")], 1)
+    assert [wrong for (wrong,) in sample_wrong_replies(same, ["random"], 1, [0])] == ["No."] * 400 + ["Yes."]

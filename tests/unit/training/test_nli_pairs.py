@@ -8,7 +8,7 @@ import pytest
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.training.contradictions import LABELS, LabelledPair
-from dialoscope.training.nli_pairs import Source, read_pairs, split_pairs
+from dialoscope.training.nli_pairs import PairSource, read_pairs, split_pairs
 from tests.unit.models.tiny import SENTENCES
 
 SNLI_TEST, SNLI_TRAIN = 9824, 99890
@@ -100,17 +100,17 @@ def test_the_asset_is_read_by_its_names(snli):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("x.jsonl", Source("x.jsonl")),
-        ("snli", Source("snli")),
-        ("x.jsonl:validation=.1", Source("x.jsonl", 0.1)),
-        ("c:/x.jsonl:validation=.1,test=0.2,times=2", Source("c:/x.jsonl", 0.1, 0.2, 2)),
-        ("x.jsonl:test=1", Source("x.jsonl", 0, 1)),
-        ("a:b.jsonl", Source("a:b.jsonl")),
-        (":a=b", Source(":a=b")),
+        ("x.jsonl", PairSource("x.jsonl")),
+        ("snli", PairSource("snli")),
+        ("x.jsonl:validation=.1", PairSource("x.jsonl", 0.1)),
+        ("c:/x.jsonl:validation=.1,test=0.2,times=2", PairSource("c:/x.jsonl", 0.1, 0.2, 2)),
+        ("x.jsonl:test=1", PairSource("x.jsonl", 0, 1)),
+        ("a:b.jsonl", PairSource("a:b.jsonl")),
+        (":a=b", PairSource(":a=b")),
     ],
 )
 def test_what_becomes_of_a_file_stands_behind_it(text, wanted):
-    assert Source.of(text) == wanted
+    assert PairSource.parse(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_becomes_of_a_file_stands_behind_it(text, wanted):
 )  # fmt: skip
 def test_what_makes_no_sense_behind_a_file_is_told(settings):
     with pytest.raises(TrainingError) as caught:
-        Source.of(f"x.jsonl:{settings}")
+        PairSource.parse(f"x.jsonl:{settings}")
     assert str(caught.value) == (
         f"'x.jsonl:{settings}' cannot be read; write FILE:validation=0.1,test=0.2,times=1."
     )
@@ -163,13 +163,13 @@ def test_files_of_one_name_are_told_apart(pairs, rows, tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "told"),
-    [("", "72 pairs to learn from and 0"), (":validation=1", "0 pairs to learn from and 72")],
+    [("", "72 pairs for training and 0"), (":validation=1", "0 pairs for training and 72")],
 )
 def test_both_parts_are_needed(pairs, settings, told):
     with pytest.raises(TrainingError) as caught:
         split_pairs([f"{pairs}{settings}"])
     assert str(caught.value) == (
-        f"There are {told} to choose by; both are needed. Keep some of a file apart: FILE:validation=0.1."
+        f"There are {told} for validation; both are needed. Hold out some of a file: FILE:validation=0.1."
     )
 
 
@@ -192,9 +192,9 @@ def made_from(rows):
 
 
 def test_made_pairs_are_the_same_for_a_seed_and_apart(pairs, made_from):
-    found = split_pairs([f"{pairs}:validation=0.2"], made_from=[made_from], made=300)
-    again = split_pairs([f"{pairs}:validation=0.2"], made_from=[made_from], made=300)
-    other = split_pairs([f"{pairs}:validation=0.2"], made_from=[made_from], made=300, seed=1)
+    found = split_pairs([f"{pairs}:validation=0.2"], corpora=[made_from], limit=300)
+    again = split_pairs([f"{pairs}:validation=0.2"], corpora=[made_from], limit=300)
+    other = split_pairs([f"{pairs}:validation=0.2"], corpora=[made_from], limit=300, seed=1)
     assert found == again != other
     assert (found.hash, found.hash == other.hash) == (again.hash, False)
     assert not {pair[:2] for pair in found.train} & {pair[:2] for pair in found.validation}
@@ -209,11 +209,11 @@ def test_made_pairs_are_as_many_of_each_corpus(pairs, made_from, rows):
     second = str(
         rows([{"id": str(place), "turns": talk(place + 500)} for place in range(200)], "second.jsonl")
     )
-    found = split_pairs([f"{pairs}:validation=0.2"], made_from=[made_from, second], made=300)
+    found = split_pairs([f"{pairs}:validation=0.2"], corpora=[made_from, second], limit=300)
     late = [pair for pair in found.train if any(f"{number}" in pair.premise for number in range(500, 702))]
     assert len(late) > 75
 
 
 def test_none_made_is_none(pairs, made_from):
-    found = split_pairs([f"{pairs}:validation=0.2"], made_from=[made_from], made=0)
+    found = split_pairs([f"{pairs}:validation=0.2"], corpora=[made_from], limit=0)
     assert found == split_pairs([f"{pairs}:validation=0.2"])

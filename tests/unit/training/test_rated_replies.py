@@ -51,7 +51,7 @@ def test_a_scale_that_is_told_holds_whatever_the_case_of_its_name(rows):
 def test_ratings_off_their_scale_are_refused(rows, value, scales, why):
     with pytest.raises(TrainingError) as found:
         read_rated([rows([reply(1, ratings={"overall": value})])], scales=scales)
-    told = f"Ratings of 'overall' run {why}; say what the scale is: --scale overall={value}-{value}."
+    told = f"Ratings of 'overall' run {why}; name the scale: --scale overall={value}-{value}."
     assert str(found.value) == told
 
 
@@ -87,12 +87,12 @@ def test_an_unknown_aspect_is_told_with_those_there_are(rows):
     with pytest.raises(TrainingError) as found:
         read_rated([file], ["overall"])
     assert str(found.value) == (
-        "No reply is rated for 'overall'. Rated are: fluency, overall\\x1b; choose with --aspect."
+        "No reply is rated for 'overall'. Rated aspects: fluency, overall\\x1b; choose with --aspect."
     )
 
 
 def test_where_nothing_is_rated_it_is_told(rows):
-    with pytest.raises(TrainingError, match=r"No reply is rated for 'overall'\. Nothing is rated here\."):
+    with pytest.raises(TrainingError, match=r"No reply is rated for 'overall'\. There are no ratings\."):
         read_rated([rows([{key: value for key, value in REPLY.items() if key != "ratings"}])])
 
 
@@ -115,7 +115,7 @@ def test_contexts_are_the_same_whatever_their_case_spaces_and_punctuation(rows):
 
 def test_what_is_told_of_the_data_holds_no_text_and_changes_with_texts_and_ratings(rows):
     told = [
-        read_rated([rows([reply(1, **more)])]).told("CC0")
+        read_rated([rows([reply(1, **more)])]).describe("CC0")
         for more in ({}, {"response": "No."}, {"ratings": {"overall": 5}}, {})
     ]
     assert told[0] == told[3]

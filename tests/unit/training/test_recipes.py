@@ -6,6 +6,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core.errors import TrainingError
+from dialoscope.training.recipes import GROUPS, settings_of
 
 
 def test_settings_are_what_the_outcome_depends_on():
@@ -51,7 +52,7 @@ def test_where_and_how_long_it_runs_is_no_matter():
 
 
 def test_what_is_not_given_stays():
-    assert ds.LmRecipe().given(epochs=2, seed=None, begin=0.0) == ds.LmRecipe(epochs=2, begin=0.0)
+    assert ds.LmRecipe().replace(epochs=2, seed=None, begin=0.0) == ds.LmRecipe(epochs=2, begin=0.0)
 
 
 @pytest.mark.parametrize(
@@ -88,3 +89,27 @@ def test_settings_that_make_no_sense_are_refused(recipe, settings, told):
 def test_recipes_cannot_be_changed(recipe):
     with pytest.raises(dataclasses.FrozenInstanceError):
         recipe.epochs = 9
+
+
+RECIPES = [ds.LmRecipe, ds.NliRecipe, ds.CrossRecipe, ds.RuberRecipe, ds.AdemRecipe]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_field_is_declared_with_help_and_group(recipe):
+    declared = settings_of(recipe)
+    assert {field.name for field in dataclasses.fields(recipe)} == set(declared)
+    for setting in declared.values():
+        assert setting.help.endswith(".")
+        assert setting.group in GROUPS
+
+
+def test_a_new_default_keeps_the_range_of_the_base():
+    assert settings_of(ds.LmRecipe)["pairs"] == settings_of(ds.CrossRecipe)["pairs"]
+    with pytest.raises(TrainingError, match=r"^pairs is 0; it must be 1 or more\.$"):
+        ds.LmRecipe(pairs=0)
+
+
+def test_checkpoints_keep_the_names_of_renamed_settings():
+    settings = ds.RuberRecipe(negatives_per_pair=3, negative_pool=5).settings()
+    assert (settings["each"], settings["ready"]) == (3, 5)
+    assert not {"negatives_per_pair", "negative_pool"} & set(settings)

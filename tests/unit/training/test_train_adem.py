@@ -11,15 +11,15 @@ from dialoscope.core.errors import MissingExtra, TrainingError
 from dialoscope.models.bilinear import Sides
 from dialoscope.training import train_adem as adem
 from dialoscope.training.bilinear_fit import (
-    Lesson,
-    after,
-    begun,
-    calibrated,
-    parts_of,
-    stopped,
-    trial,
-    varied,
-    without_each,
+    RatedVectors,
+    assign_parts,
+    calibrate,
+    check_variance,
+    cross_validate,
+    find_stop,
+    fit_form,
+    initial_form,
+    leave_systems_out,
 )
 from dialoscope.training.rating_correlation import correlations
 from tests.unit.training import rated_replies
@@ -39,11 +39,11 @@ def lesson():
     sides = Sides(*(chance.normal(size=(120, 5)) for _ in range(3)))
     turned = chance.normal(size=(5, 5))
     said = ((sides.context @ turned + sides.reference) * sides.reply).sum(axis=1)
-    return Lesson(sides, 3 + said / said.std() / 2 + chance.normal(size=120) / 20)
+    return RatedVectors(sides, 3 + said / said.std() / 2 + chance.normal(size=120) / 20)
 
 
 def test_it_starts_with_the_identity_and_scores_like_the_ratings(lesson):
-    start = begun(lesson, 3)
+    start = initial_form(lesson, 3)
     assert start.axes.shape == (5, 3)
     assert np.array_equal(start.context_matrix, np.eye(3))
     assert np.array_equal(start.reference_matrix, np.eye(3))
@@ -53,15 +53,15 @@ def test_it_starts_with_the_identity_and_scores_like_the_ratings(lesson):
 
 
 def test_no_more_dimensions_are_kept_than_there_are(lesson):
-    flat = Lesson(Sides(*(side * [1, 1, 0, 0, 0] for side in lesson.sides)), lesson.ratings)
-    assert begun(flat, 50).axes.shape == (5, 2)
+    flat = RatedVectors(Sides(*(side * [1, 1, 0, 0, 0] for side in lesson.sides)), lesson.ratings)
+    assert initial_form(flat, 50).axes.shape == (5, 2)
 
 
 def test_descent_ends_where_the_equations_do(lesson):
     """The solution of the normal equations, by hand."""
-    start = begun(lesson, 5)
-    found = after(start, lesson, ds.AdemRecipe(l2=0.5), 500)
-    context, reference, reply = lesson.seen_by(start).sides
+    start = initial_form(lesson, 5)
+    found = fit_form(start, lesson, ds.AdemRecipe(l2=0.5), 500)
+    context, reference, reply = lesson.project(start).sides
     beta = start.scale[1]
     features = np.concatenate(
         [np.einsum("ni,nj->nij", side, reply).reshape(120, -1) / beta for side in (context, reference)],
@@ -77,56 +77,56 @@ def test_descent_ends_where_the_equations_do(lesson):
 
 
 def test_the_more_it_is_held_the_nearer_it_stays(lesson):
-    start = begun(lesson, 5)
+    start = initial_form(lesson, 5)
     far, near = (
-        np.abs(after(start, lesson, ds.AdemRecipe(l2=l2), 50).context_matrix - np.eye(5)).sum()
+        np.abs(fit_form(start, lesson, ds.AdemRecipe(l2=l2), 50).context_matrix - np.eye(5)).sum()
         for l2 in (0.1, 100)
     )
     assert near < far / 2
 
 
 def test_no_steps_leave_it_as_it_began(lesson):
-    start = begun(lesson, 5)
-    found = after(start, lesson, ds.AdemRecipe(), 0)
+    start = initial_form(lesson, 5)
+    found = fit_form(start, lesson, ds.AdemRecipe(), 0)
     assert all(np.array_equal(one, start.arrays()[name]) for name, one in found.arrays().items())
 
 
 def test_it_stops_when_what_is_kept_apart_is_foretold_no_better(lesson):
     half = np.arange(120) < 60
     recipe = ds.AdemRecipe(l2=0, patience=3)
-    found = stopped(lesson.take(half), lesson.take(~half), recipe)
+    found = find_stop(lesson.take(half), lesson.take(~half), recipe)
     errors = [one["validation"] for one in found.history]
     assert found.steps == int(np.argmin(errors)) > 0
     assert len(errors) == found.steps + 1 + 3
     assert [one["step"] for one in found.history] == list(range(len(errors)))
     assert found.history[-1]["training"] < found.history[0]["training"]
-    few = stopped(lesson.take(half), lesson.take(~half), ds.AdemRecipe(l2=0, steps=2))
+    few = find_stop(lesson.take(half), lesson.take(~half), ds.AdemRecipe(l2=0, steps=2))
     assert len(few.history) == 3
 
 
 def test_equal_texts_teach_nothing(lesson):
-    same = Lesson(Sides(*(np.ones((120, 5)) for _ in range(3))), lesson.ratings)
-    with pytest.raises(TrainingError, match="To the encoder all replies are alike"):
-        begun(same, 5)
+    same = RatedVectors(Sides(*(np.ones((120, 5)) for _ in range(3))), lesson.ratings)
+    with pytest.raises(TrainingError, match="All replies have the same vector"):
+        initial_form(same, 5)
 
 
 def test_a_context_is_in_one_part_and_the_order_of_replies_does_not_show():
     contexts = [f"c{place % 11}" for place in range(40)]
-    parts = parts_of(contexts, 4, seed=3)
+    parts = assign_parts(contexts, 4, seed=3)
     assert {
         len({part for part, one in zip(parts, contexts, strict=True) if one == name}) for name in contexts
     } == {1}
     assert sorted(np.bincount([parts[place] for place in range(11)])) == [2, 3, 3, 3]
-    assert np.array_equal(parts_of(contexts[::-1], 4, seed=3), parts[::-1])
-    assert not np.array_equal(parts_of(contexts, 4, seed=4), parts)
+    assert np.array_equal(assign_parts(contexts[::-1], 4, seed=3), parts[::-1])
+    assert not np.array_equal(assign_parts(contexts, 4, seed=4), parts)
 
 
 def test_too_few_contexts_are_told():
     with pytest.raises(TrainingError) as found:
-        parts_of(["a", "b", "a"], 5, seed=0)
+        assign_parts(["a", "b", "a"], 5, seed=0)
     assert str(found.value) == (
-        "There are 2 different contexts, which cannot be cut into 5 parts; rate replies to more contexts, or "
-        "cut into fewer (--folds)."
+        "There are 2 different contexts, which cannot be split into 5 parts; rate replies to more contexts, "
+        "or split into fewer (--folds)."
     )
 
 
@@ -134,53 +134,53 @@ def test_what_is_kept_apart_is_foretold_by_models_that_never_met_it(lesson):
     """Replies with a rating of their own teach the others nothing of it."""
     contexts = [f"c{place % 30:02}" for place in range(120)]
     recipe = ds.AdemRecipe(dims=5)
-    found = trial(lesson, contexts, recipe, 0)
+    found = cross_validate(lesson, contexts, recipe, 0)
     apart = found.parts == 2
     other = lesson._replace(ratings=np.where(apart, 6 - lesson.ratings, lesson.ratings))
-    again = trial(other, contexts, recipe, 0)
+    again = cross_validate(other, contexts, recipe, 0)
     assert again.stops[2] == found.stops[2]
-    assert np.array_equal(again.learned[apart], found.learned[apart])
+    assert np.array_equal(again.after[apart], found.after[apart])
     assert np.array_equal(again.before[apart], found.before[apart])
-    assert not np.array_equal(again.learned[~apart], found.learned[~apart])
-    assert np.corrcoef(found.learned, lesson.ratings)[0, 1] > np.corrcoef(found.before, lesson.ratings)[0, 1]
+    assert not np.array_equal(again.after[~apart], found.after[~apart])
+    assert np.corrcoef(found.after, lesson.ratings)[0, 1] > np.corrcoef(found.before, lesson.ratings)[0, 1]
 
 
 def test_a_system_is_foretold_by_models_that_never_met_it(lesson):
     contexts = [f"c{place % 30:02}" for place in range(120)]
     systems = [f"s{place // 30}" for place in range(120)]
     recipe = ds.AdemRecipe(dims=5)
-    told = trial(lesson, contexts, recipe, 0)
-    found = without_each(lesson, systems, told, recipe)
+    told = cross_validate(lesson, contexts, recipe, 0)
+    found = leave_systems_out(lesson, systems, told, recipe)
     own = np.array(systems) == "s1"
     other = lesson._replace(ratings=np.where(own, 6 - lesson.ratings, lesson.ratings))
-    assert np.array_equal(without_each(other, systems, told, recipe)[own], found[own])
+    assert np.array_equal(leave_systems_out(other, systems, told, recipe)[own], found[own])
     assert not np.isnan(found).any()
-    assert np.isnan(without_each(lesson, ["one"] * 120, told, recipe)).all()
+    assert np.isnan(leave_systems_out(lesson, ["one"] * 120, told, recipe)).all()
 
 
 def test_scores_are_put_where_people_are_on_contexts_not_met(lesson):
     contexts = [f"c{place % 30:02}" for place in range(120)]
-    told = trial(lesson, contexts, ds.AdemRecipe(dims=5), 0)
-    start = begun(lesson, 5)
-    found = calibrated(start, [told], lesson.ratings)
-    slope, offset = np.polyfit(told.learned, lesson.ratings, 1)
+    told = cross_validate(lesson, contexts, ds.AdemRecipe(dims=5), 0)
+    start = initial_form(lesson, 5)
+    found = calibrate(start, [told], lesson.ratings)
+    slope, offset = np.polyfit(told.after, lesson.ratings, 1)
     assert found.ratings(lesson.sides) == pytest.approx(offset + slope * start.ratings(lesson.sides))
     assert found.limit == pytest.approx(np.percentile(told.strangeness, 99))
 
 
 def test_what_goes_against_people_is_refused(lesson):
     contexts = [f"c{place % 30:02}" for place in range(120)]
-    told = trial(lesson, contexts, ds.AdemRecipe(dims=5), 0)
-    with pytest.raises(TrainingError, match="Nothing was learned: where contexts were kept apart"):
-        calibrated(begun(lesson, 5), [told], 6 - lesson.ratings)
+    told = cross_validate(lesson, contexts, ds.AdemRecipe(dims=5), 0)
+    with pytest.raises(
+        TrainingError, match="On held-out contexts, predictions do not correlate with ratings"
+    ):
+        calibrate(initial_form(lesson, 5), [told], 6 - lesson.ratings)
 
 
 def test_too_little_beside_what_is_kept_apart_is_told(lesson):
     chosen = np.arange(120) < 5
-    with pytest.raises(
-        TrainingError, match="Of 5 rated replies too few are left, or all have the same rating"
-    ):
-        varied(lesson.take(chosen))
+    with pytest.raises(TrainingError, match="5 rated replies are left: too few, or all with the same rating"):
+        check_variance(lesson.take(chosen))
 
 
 def test_a_checkpoint_is_left_with_card_history_and_figures(rated, tmp_path, capsys):
@@ -205,15 +205,15 @@ def test_a_checkpoint_is_left_with_card_history_and_figures(rated, tmp_path, cap
     history = [json.loads(line) for line in (found.folder / "history.jsonl").read_text().splitlines()]
     assert {(one["seed"], one["part"]) for one in history} == {(s, p) for s in (0, 1) for p in range(5)}
     told = capsys.readouterr().err
-    assert "72 rated replies of 3 systems to 24 contexts; ratings of overall from 1 to 5, taken to" in told
+    assert "72 rated replies of 3 systems to 24 contexts; ratings of overall from 1 to 5, mapped to" in told
     assert "Left out: none." in told
-    assert "Spearman on contexts not met: " in told
+    assert "Spearman on held-out contexts: " in told
 
 
 def test_the_same_training_leaves_the_same_weights(rated, tmp_path):
     one, other = (ds.train_adem([rated], tmp_path / name, RECIPE, aspects="overall").hash for name in "ab")
     assert one == other
-    assert ds.train_adem(rated, tmp_path / "c", RECIPE.given(seed=1)).hash != one
+    assert ds.train_adem(rated, tmp_path / "c", RECIPE.replace(seed=1)).hash != one
 
 
 def test_a_training_that_was_killed_at_the_end_begins_anew(rated, tmp_path, monkeypatch):
@@ -228,7 +228,7 @@ def test_a_training_that_was_killed_at_the_end_begins_anew(rated, tmp_path, monk
             ds.train_adem(rated, tmp_path / "x", RECIPE)
     assert not (tmp_path / "x" / "spec.json").exists()
     with pytest.raises(TrainingError, match="the beginning of a training with other settings or data"):
-        ds.train_adem(rated, tmp_path / "x", RECIPE.given(dims=3))
+        ds.train_adem(rated, tmp_path / "x", RECIPE.replace(dims=3))
     assert ds.train_adem(rated, tmp_path / "x", RECIPE).hash == whole.hash
     with pytest.raises(TrainingError, match="holds a finished checkpoint"):
         ds.train_adem(rated, tmp_path / "x", RECIPE)
@@ -241,8 +241,8 @@ def test_too_few_rated_replies_are_told_with_what_others_lack(rows, tmp_path):
     with pytest.raises(TrainingError) as found:
         ds.train_adem(rows(few), tmp_path / "x", RECIPE)
     assert str(found.value) == (
-        "There are 12 rated replies with context and reference to learn from, and at least 20 are needed "
-        "(3 lack reference)."
+        "There are 12 rated replies with context and reference for training, and at least 20 are needed "
+        "(3 without reference)."
     )
     with pytest.raises(TrainingError, match=r"at least 20 are needed\.$"):
         ds.train_adem(rows(rated_replies.rows(2)), tmp_path / "x", RECIPE)
@@ -253,9 +253,7 @@ def test_ratings_that_are_all_the_same_are_told(rows, tmp_path):
     same = rows(rated_replies.rows(ratings={"overall": 3}))
     with pytest.raises(TrainingError) as found:
         ds.train_adem(same, tmp_path / "x", RECIPE)
-    assert str(found.value) == (
-        "All 72 replies are rated alike; there is nothing to learn from ratings that are all the same."
-    )
+    assert str(found.value) == ("All 72 replies have the same rating; no model can be fitted to that.")
     assert not (tmp_path / "x").exists()
 
 
@@ -264,8 +262,8 @@ def test_where_there_is_one_system_none_can_be_left_out(rows, tmp_path, capsys):
     assert np.isnan(found.spec["figures"]["systems"]["mean"]["unseen"]["spearman"])
     card = (tmp_path / "x" / "card.md").read_text(encoding="utf-8")
     assert "| undefined |" in card
-    assert "Take care" not in card
-    assert "undefined for others" in capsys.readouterr().err
+    assert "Warning" not in card
+    assert "undefined for held-out ones" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -274,17 +272,15 @@ def test_where_there_is_one_system_none_can_be_left_out(rows, tmp_path, capsys):
 def test_it_warns_where_it_knows_systems_rather_than_replies(seen, unseen, warns):
     told = adem._warning({"seen": {"spearman": seen}, "unseen": {"spearman": unseen}})
     assert (
-        told.startswith(
-            f"Within the replies of a system that it has not met, Spearman's correlation is {unseen}"
-        )
+        told.startswith(f"Within the replies of a held-out system, Spearman's correlation is {unseen}")
         == warns
     )
 
 
 def test_a_warning_stands_in_the_card_and_is_told(rated, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(adem, "FADES", 2.0)
+    monkeypatch.setattr(adem, "WEAK", 2.0)
     found = ds.train_adem(rated, tmp_path / "x", RECIPE)
-    assert f"**Take care.** {found.spec['figures']['warning']}" in (tmp_path / "x" / "card.md").read_text()
+    assert f"**Warning.** {found.spec['figures']['warning']}" in (tmp_path / "x" / "card.md").read_text()
     assert found.spec["figures"]["warning"] in capsys.readouterr().err
 
 
@@ -293,7 +289,7 @@ def test_correlations_of_two_replies_or_of_equal_ones_are_undefined():
     assert correlations(one, one) == pytest.approx((1, 1))
     assert np.isnan(correlations(one, np.ones(3)).pearson)
     assert np.isnan(correlations(few, few).spearman)
-    assert np.isnan(adem._spread([float("nan")])["mean"])
+    assert np.isnan(adem._summarise([float("nan")])["mean"])
 
 
 def test_without_safetensors_it_says_what_to_install(rated, tmp_path, monkeypatch):

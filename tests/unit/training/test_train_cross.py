@@ -47,7 +47,14 @@ def easy(rows):
 
 
 def test_it_learns_and_prefers_as_transformers_does(easy, base, tmp_path):
-    how = {"epochs": 8, "patience": 8, "learning_rate": 0.02, "each": 1, "pairs": 72, "batch": 16}
+    how = {
+        "epochs": 8,
+        "patience": 8,
+        "learning_rate": 0.02,
+        "negatives_per_pair": 1,
+        "pairs": 72,
+        "batch": 16,
+    }
     found = trained(easy, tmp_path / "x", base, **how)
     after = found.spec["after"]["right preferred, validation"]
     assert after > max(found.spec["before"]["right preferred, validation"], 0.6)
@@ -64,7 +71,9 @@ def test_it_learns_and_prefers_as_transformers_does(easy, base, tmp_path):
 
 
 def test_the_spec_says_all_that_was_learned_with(dialogues, base, tmp_path):
-    found = trained(dialogues, tmp_path / "x", base, negatives=("random", "spliced"), each=2, turns=2)
+    found = trained(
+        dialogues, tmp_path / "x", base, negatives=("random", "spliced"), negatives_per_pair=2, turns=2
+    )
     assert found.spec["recipe"] == "ruber"
     settings = found.spec["settings"]
     assert (settings["representation"], settings["turns"], settings["each"]) == ("cross", 2, 2)
@@ -78,7 +87,7 @@ def test_a_training_that_was_stopped_gives_the_same_weights(dialogues, base, tmp
     whole = trained(dialogues, tmp_path / "whole", base, epochs=2, restyle=0.5, turns=2)
     with monkeypatch.context() as patch:
         patch.setattr(
-            "dialoscope.training.train_transformer.finish",
+            "dialoscope.training.transformer_training.finish",
             lambda *_: (_ for _ in ()).throw(KeyboardInterrupt),
         )
         with pytest.raises(KeyboardInterrupt):

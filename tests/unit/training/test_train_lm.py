@@ -96,7 +96,7 @@ def test_a_kill_while_the_checkpoint_is_written_does_not_show(dialogues, tiny, t
     wanted = trained(dialogues, tmp_path / "whole", tiny("llama"))
     with monkeypatch.context() as patch:
         patch.setattr(
-            "dialoscope.training.train_transformer.finish", lambda *_: (_ for _ in ()).throw(Killed)
+            "dialoscope.training.transformer_training.finish", lambda *_: (_ for _ in ()).throw(Killed)
         )
         with pytest.raises(Killed):
             trained(dialogues, tmp_path / "killed", tiny("llama"))
@@ -206,7 +206,7 @@ def test_the_checkpoint_says_what_it_is(dialogues, tiny, tmp_path, monkeypatch, 
     said = capsys.readouterr().err.splitlines()
     parts = split([str(dialogues)], 0.25)
     counts = (
-        f"{len(parts.train)} dialogues to learn from, {len(parts.validation)} to choose by; 0 were left out"
+        f"{len(parts.train)} dialogues for training, {len(parts.validation)} for validation; 0 were left out"
     )
     assert said[0].startswith(counts)
     assert [line.split(":")[0] for line in said[1:]] == ["Before", "Epoch 1", "Epoch 2", "After"]
@@ -263,7 +263,7 @@ def test_duplicates_between_parts_are_counted(tiny, rows, tmp_path, capsys):
     )
     assert found.spec["data"]["removed"] == 8
     assert found.spec["data"]["training"] == 29 - 8
-    assert "8 were left out because they also stand in what is kept apart." in capsys.readouterr().err
+    assert "8 were left out because they are also in held-out data." in capsys.readouterr().err
     assert set(found.spec["after"]) == {"perplexity, validation", "perplexity, b"}
 
 
@@ -392,8 +392,8 @@ def test_foreign_files_are_not_touched(dialogues, tiny, tmp_path):
 def test_nothing_to_learn_from_is_told(tiny, tmp_path):
     with pytest.raises(TrainingError) as caught:
         ds.train_lm("", tmp_path / "x", recipe(tiny("llama")))
-    assert str(caught.value) == "There is nothing to learn from: name at least one file."
-    with pytest.raises(TrainingError, match="There are 0 dialogues to learn from and 0 to choose by"):
+    assert str(caught.value) == "There is no training data: name at least one file."
+    with pytest.raises(TrainingError, match="There are 0 dialogues for training and 0 for validation"):
         ds.train_lm([], tmp_path / "x", recipe(tiny("llama")))
 
 
@@ -415,15 +415,16 @@ def test_an_adapter_keeps_its_rank(dialogues, tiny, tmp_path):
     with pytest.raises(TrainingError) as caught:
         trained(dialogues, tmp_path / "y", found.folder, rank=5)
     assert str(caught.value) == (
-        f"rank is 5, but {found.folder} is an adapter of rank 4, which it keeps when it is trained further."
+        f"rank is 5, but {found.folder} is an adapter of rank 4, which cannot change when it is "
+        "trained further."
     )
 
 
 def test_what_takes_no_adapter_is_told(dialogues, tiny, tmp_path):
     with pytest.raises(TrainingError) as caught:
         trained(dialogues, tmp_path / "x", tiny("mamba"))
-    assert str(caught.value).startswith(f"No adapter can be trained beside {tiny('mamba')} (")
-    assert str(caught.value).endswith("); train it as a whole, with method full.")
+    assert str(caught.value).startswith(f"No adapter can be added to {tiny('mamba')} (")
+    assert str(caught.value).endswith("); train all weights: method full.")
 
 
 def test_a_model_that_lacks_weights_is_told(dialogues, tmp_path):
@@ -433,7 +434,7 @@ def test_a_model_that_lacks_weights_is_told(dialogues, tmp_path):
     save_file(kept, base / "model.safetensors", {"format": "pt"})
     with pytest.raises(TrainingError) as caught:
         trained(dialogues, tmp_path / "x", base)
-    assert str(caught.value) == f"{base} is no whole language model: it lacks lm_head.weight."
+    assert str(caught.value) == f"{base} is no whole language model: lm_head.weight is missing."
 
 
 def test_what_is_no_model_is_told(dialogues, encoders, tmp_path):

@@ -14,7 +14,7 @@ from dialoscope.core.errors import BackendError, TrainingError
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.protocols import Pair
 from dialoscope.training.contradictions import LABELS
-from dialoscope.training.engines.pair_tasks import PairTask
+from dialoscope.training.engines.pair_tasks import EntailmentTask
 from dialoscope.training.nli_pairs import split_pairs
 from tests.unit.models.tiny import SENTENCES
 from tests.unit.models.tiny_encoders import save_classifier, save_encoder
@@ -193,7 +193,7 @@ def test_more_tokens_than_the_model_reads_are_told(pairs, encoders, tmp_path):
 
 
 def test_pairs_that_are_too_few_are_told_before_anything_is_loaded(pairs, tmp_path):
-    with pytest.raises(TrainingError, match=r"Keep some of a file apart: FILE:validation=0\.1\."):
+    with pytest.raises(TrainingError, match=r"Hold out some of a file: FILE:validation=0\.1\."):
         ds.train_nli(pairs, tmp_path / "x", ds.NliRecipe(model="no such model"))
 
 
@@ -218,8 +218,7 @@ def test_an_adapter_that_learned_something_else_is_refused(pairs, tmp_path, name
     with pytest.raises(TrainingError) as caught:
         trained(pairs, tmp_path / "x", name)
     assert str(caught.value) == (
-        f"{name} is an adapter that learned something else; train on top of what it was trained on top of: "
-        f"{below}."
+        f"{name} is an adapter for another task; start from the model that it belongs to: {below}."
     )
 
 
@@ -261,14 +260,14 @@ def test_a_contradiction_is_learned_from_either_side(easy, tmp_path):
 
 def test_other_pairs_are_swapped_in_each_epoch(pairs, encoders):
     split = split_pairs([f"{pairs}:validation=0.2"])
-    task = PairTask(recipe(encoders("mpnet"), swapped=0.25), split)
+    task = EntailmentTask(recipe(encoders("mpnet"), swapped=0.25), split)
     epochs = [[item for batch in task.batches(epoch) for item in batch] for epoch in (0, 1, 0)]
     swapped = [{tuple(item.ids) for item in items if item.swapped} for items in epochs]
     assert epochs[0] == epochs[2]
     assert swapped[0] != swapped[1]
     assert all(len(items) == len(split.train) for items in epochs)
     assert 0.1 < len(swapped[0]) / len(split.train) < 0.4
-    plain = PairTask(recipe(encoders("mpnet")), split).batches(0)
+    plain = EntailmentTask(recipe(encoders("mpnet")), split).batches(0)
     assert not any(item.swapped for batch in plain for item in batch)
-    every = PairTask(recipe(encoders("mpnet"), swapped=1.0), split).batches(0)
+    every = EntailmentTask(recipe(encoders("mpnet"), swapped=1.0), split).batches(0)
     assert all(item.swapped for batch in every for item in batch)

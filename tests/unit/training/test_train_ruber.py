@@ -20,8 +20,8 @@ from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.heads import HeadClassifier
 from dialoscope.models.protocols import Pair
 from dialoscope.training.engines.batches import TIE, preferred, rank
-from dialoscope.training.engines.head_training import HeadLoop, HeadTask, Pooled, lost
-from dialoscope.training.train_ruber import ruber_recipe
+from dialoscope.training.engines.head_training import HeadLoop, HeadTask, PooledInputs, head_loss
+from dialoscope.training.recipes import ruber_recipe
 from dialoscope.training.workplace import State
 from tests.conftest import ROOT
 from tests.unit.training.conftest import talks
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("one_thread", "no_scores")
 
 SMALL = {
     "embedding": "fake", "units": 4, "perceptron": (8, 6), "part": "1/1", "epochs": 3, "batch": 8,
-    "ready": 3, "learning_rate": 0.01, "device": "cpu",
+    "negative_pool": 3, "learning_rate": 0.01, "device": "cpu",
 }  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def test_of_several_seeds_the_best_is_kept_and_all_are_told(dialogues, tmp_path)
     assert [(entry["seed"], entry["epoch"]) for entry in entries] == [
         (seed, epoch) for seed in (5, 6, 7) for epoch in (1, 2, 3)
     ]
-    shown = card.split("## Course of the kept seed")[1]
+    shown = card.split("## Epochs of the kept seed")[1]
     assert shown.count("\n| ") == 2 + 3
 
 
@@ -152,13 +152,13 @@ def test_the_ranking_loss_by_hand():
     right, wrong = torch.tensor([[0.0], [3.0], [-1.0]]), torch.tensor([[0.0], [-3.0], [1.0]])
     high, low = 1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1))
     expected = (0.5 + max(0.5 - (2 / (1 + math.exp(-3)) - 1), 0) + 0.5 - low + high) / 3
-    assert float(lost(right, wrong, 0.5)) == pytest.approx(expected)
+    assert float(head_loss(right, wrong, 0.5)) == pytest.approx(expected)
 
 
 def test_the_cross_entropy_by_hand():
     right, wrong = torch.tensor([[0.0, 1.0]]), torch.tensor([[0.0, 2.0]])
     expected = (math.log(1 + math.exp(-1)) + math.log(1 + math.exp(2))) / 2
-    assert float(lost(right, wrong, 0.5)) == pytest.approx(expected)
+    assert float(head_loss(right, wrong, 0.5)) == pytest.approx(expected)
 
 
 def test_preferences_and_ranks_count_equal_ones_half():
@@ -191,8 +191,8 @@ def vectors(tmp_path):
 def test_figures_are_those_of_the_checkpoint_as_a_classifier(
     dialogues, tmp_path, rows, vectors, representation
 ):
-    from dialoscope.training.dialogue_split import dialogues as read
-    from dialoscope.training.head_data import lesson_of
+    from dialoscope.training.dialogue_split import read_whole_dialogues as read
+    from dialoscope.training.head_data import make_head_data
 
     test = rows(
         [{"id": str(place), "turns": turns} for place, turns in enumerate(talks(70, 4)[30:])], "t.jsonl"
@@ -202,7 +202,7 @@ def test_figures_are_those_of_the_checkpoint_as_a_classifier(
         recipe = ds.RuberRecipe(**{**SMALL, **changes})
         folder = tmp_path / f"x {embedding == 'fake'}"
         figures = ds.train_ruber(dialogues, folder, recipe, validation=0.25, tests=[test]).spec["after"]
-        lesson = lesson_of(read(str(test)), {"t": read(str(test))}, recipe)
+        lesson = make_head_data(read(str(test)), {"t": read(str(test))}, recipe)
         judged, ranked = lesson.judged["t"], lesson.ranked["t"]
         logits, candidates = (classified(folder, lesson, rivals) for rivals in (judged, ranked))
         assert figures["accuracy, t"] == preferred(logits).mean()
@@ -231,7 +231,7 @@ class Place:
     def __init__(self, *validation):
         self._state = State()
         for value in validation:
-            self._state = self._state.judged(value)
+            self._state = self._state.after_epoch(value)
 
     def state(self):
         return self._state
@@ -278,7 +278,7 @@ def test_each_epoch_takes_other_wrong_replies_and_the_same_right_ones(dialogues,
         return found
 
     monkeypatch.setattr(HeadTask, "batches", noted)
-    trained(dialogues, tmp_path / "x", each=2)
+    trained(dialogues, tmp_path / "x", negatives_per_pair=2)
     orders = [np.lexsort(seen[epoch][::-1]) for epoch in (0, 1)]
     one, two = ([part[orders[epoch]] for part in seen[epoch]] for epoch in (0, 1))
     assert np.array_equal(one[0], two[0])
@@ -339,7 +339,7 @@ def test_word_vectors_serve_as_well(dialogues, tmp_path):
 def test_words_that_nobody_knows_cannot_be_learned_from(dialogues, tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("xyzzy 1 2\nplugh 2 1\n")
-    with pytest.raises(TrainingError, match=r"^No exchange is left \(to learn from\): in none of them"):
+    with pytest.raises(TrainingError, match=r"^No exchange is left \(training\): in none of them"):
         trained(dialogues, tmp_path / "x", embedding=str(path))
     assert not (tmp_path / "x").exists()
 
@@ -367,7 +367,9 @@ def test_settings_choose_the_recipe_and_those_of_the_other_are_refused():
 
 
 def test_an_encoder_that_reads_both_texts_is_trained_by_the_same_function(dialogues, encoders, tmp_path):
-    recipe = ds.CrossRecipe(model=str(encoders("mpnet")), epochs=1, max_tokens=40, device="cpu", each=1)
+    recipe = ds.CrossRecipe(
+        model=str(encoders("mpnet")), epochs=1, max_tokens=40, device="cpu", negatives_per_pair=1
+    )
     found = ds.train_ruber(dialogues, tmp_path / "x", recipe, validation=0.25)
     assert found.spec["recipe"] == "ruber"
     assert (tmp_path / "x" / "adapter_config.json").exists()
@@ -391,4 +393,7 @@ def test_what_is_learned_from_some_dialogues_holds_for_others(corpora, tmp_path)
 def test_pooled_texts_know_where_nothing_stands():
     from dialoscope.models.features import Features
 
-    assert Pooled(Features(FakeEncoder()), ["tea", ""], "max", torch.device("cpu")).counts.tolist() == [1, 0]
+    assert PooledInputs(Features(FakeEncoder()), ["tea", ""], "max", torch.device("cpu")).counts.tolist() == [
+        1,
+        0,
+    ]

@@ -38,11 +38,11 @@ def done(place):
 
 def test_how_far_it_is_comes_back(place):
     assert place.state() == State()
-    assert not State().begun
-    state = State().stepped(2.5).stepped(1.5)
+    assert not State().has_begun
+    state = State().after_step(2.5).after_step(1.5)
     assert saved(place, state).state() == state
-    assert state.begun
-    judged = state.judged(3.0)
+    assert state.has_begun
+    judged = state.after_epoch(3.0)
     assert saved(place, judged).state() == judged
     assert judged == State(
         1, 0, 0.0, 3.0, 0, ({"epoch": 1, "batches": 2, "training": 2.0, "validation": 3.0},)
@@ -50,9 +50,9 @@ def test_how_far_it_is_comes_back(place):
 
 
 def test_the_best_is_what_was_best():
-    state = State().judged(3.0).judged(1.0).judged(2.0).judged(1.0)
+    state = State().after_epoch(3.0).after_epoch(1.0).after_epoch(2.0).after_epoch(1.0)
     assert (state.best, state.without_improvement, state.epoch) == (1.0, 2, 4)
-    astray = State().judged(math.nan)
+    astray = State().after_epoch(math.nan)
     assert (astray.best, astray.without_improvement) == (math.inf, 1)
 
 
