@@ -15,7 +15,7 @@ import pandas
 
 from benchmarks._shared import benchmark_parser, peak_memory
 from dialoscope.analysis.halves import Clusters, in_halves
-from dialoscope.runs.resampling import Draws, halves_interval
+from dialoscope.runs.resampling import Resamples, halves_interval
 
 BAR, MEMORY_BAR = 30.0, 1.0
 PEER_DRAWS = 3
@@ -32,7 +32,7 @@ def main() -> None:
     columns = make_columns(arguments.replies, arguments.metrics)
     clusters, draws = (
         Clusters.of(np.arange(arguments.replies) // 4, seed=0),
-        Draws(arguments.draws, seed=0),
+        Resamples(arguments.draws, seed=0),
     )
     total = 0.0
     for name in ("pearson", "spearman"):
@@ -73,7 +73,7 @@ def time_peer(
     name: str, columns: np.ndarray, clusters: Clusters, coefficients: np.ndarray
 ) -> tuple[float, float]:
     """Return the seconds of pandas for a half, and the largest difference of a coefficient."""
-    weights = next(clusters.weights(Draws(len(coefficients), seed=0)))[:PEER_DRAWS]
+    weights = next(clusters.weights(Resamples(len(coefficients), seed=0)))[:PEER_DRAWS]
     clock, difference = time.perf_counter(), 0.0
     for ours, row in zip(coefficients, weights, strict=False):
         rows = np.flatnonzero(row[clusters.block])

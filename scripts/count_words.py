@@ -13,7 +13,7 @@ from pathlib import Path
 from dialoscope.metrics.shared.word_counts import TABLE, TABLE_TOKENIZER, counted
 from dialoscope.models.dialogue_assets import read_dialogues
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.training.dialogue_split import whole
+from dialoscope.training.dialogue_split import whole_dialogues
 
 CORPORA = ("chitchat", "movie-dialogues")
 FEWEST = 3
@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
 def utterances() -> Iterator[str]:
     """Every turn of every dialogue."""
     for corpus in CORPORA:
-        for turns in whole(read_dialogues(corpus)):
+        for turns in whole_dialogues(read_dialogues(corpus)):
             yield from turns
 
 

@@ -11,7 +11,7 @@ from benchmarks.calibrations.simulation import Figure, Range, holds, measure
 from dialoscope.analysis.raters.intraclass import ceiling
 from dialoscope.analysis.raters.outliers import find_outliers
 from dialoscope.analysis.raters.reliability import leave_one_out
-from dialoscope.runs.rating_columns import Judgements
+from dialoscope.runs.rating_columns import AspectRatings
 
 
 class Study(NamedTuple):
@@ -68,7 +68,7 @@ def figures(trials: int, workers: int) -> Iterator[Figure]:
         yield from measure(str(study), partial(flag_outliers, study), ranges, few, workers)
 
 
-def rate(study: Study, rng: np.random.Generator) -> Judgements:
+def rate(study: Study, rng: np.random.Generator) -> AspectRatings:
     """Return ratings of replies whose qualities have standard deviation 1."""
     quality, strict = rng.normal(size=study.replies), study.strictness * rng.normal(size=study.raters)
     reply = np.repeat(np.arange(study.replies), study.ratings)
@@ -77,7 +77,7 @@ def rate(study: Study, rng: np.random.Generator) -> Judgements:
     value = quality[reply] + strict[rater] + study.noise * rng.normal(size=len(reply))
     value = np.where(rater < study.careless, rng.normal(0, math.sqrt(2), len(reply)), value)
     names, code = np.unique(rater, return_inverse=True)
-    return Judgements(reply, code, value, tuple(map(str, names)), 0)
+    return AspectRatings(reply, code, value, tuple(map(str, names)), 0)
 
 
 def compare_ceiling(study: Study, rng: np.random.Generator) -> dict[str, float]:

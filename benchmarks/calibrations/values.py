@@ -9,7 +9,7 @@ import numpy as np
 import dialoscope as ds
 from benchmarks.calibrations.simulation import Figure, Range, holds, measure
 from dialoscope.core.arrays import Floats
-from dialoscope.runs.resampling import Draws, bootstrap_sums, percentile_interval
+from dialoscope.runs.resampling import Resamples, bootstrap_sums, percentile_interval
 
 SOURCES = {
     "normal": (lambda rng, n: rng.normal(size=n), 0.0),
@@ -71,7 +71,7 @@ def mean_of_contexts(source: str, contexts: int, rng: np.random.Generator) -> di
     sample, truth = SOURCES[source]
     values = sample(rng, contexts)
     sums = np.stack([values, np.ones(contexts)], axis=1)
-    resampled = bootstrap_sums(sums, Draws(1000, int(rng.integers(1 << 30))))
+    resampled = bootstrap_sums(sums, Resamples(1000, int(rng.integers(1 << 30))))
     interval = percentile_interval(resampled[:, 0] / resampled[:, 1], 0.95, contexts)
     return {"holds": holds(interval, truth), "flat": float(interval.low == interval.high)}
 

@@ -22,7 +22,7 @@ from dialoscope.core.tally import begins_run
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     MOST_UNDEFINED,
-    Draws,
+    Resamples,
     block_sums,
     blocks_of,
     half_weights,
@@ -60,11 +60,11 @@ class Clusters:
         """Of some of the rows; a half is still one of all clusters."""
         return Clusters(self.block[rows], self.count)
 
-    def weights(self, draws: Draws) -> Iterator[Floats]:
+    def weights(self, draws: Resamples) -> Iterator[Floats]:
         """Which clusters are in each half, some halves at a time: (halves, clusters)."""
         return half_weights(self.count, draws)
 
-    def halves(self, draws: Draws) -> int:
+    def halves(self, draws: Resamples) -> int:
         """The number of halves that there are, smaller than what is asked for if clusters are few."""
         return draws.times if self.count > 62 else min(draws.times, 2**self.count - 1)
 
@@ -80,7 +80,7 @@ class ColumnSides(NamedTuple):
     y: Floats
 
 
-def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
+def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Resamples) -> Floats:
     """Each column of x with each column of y in each half, (halves, a, b); NaN where it is undefined there.
 
     A pair of columns is compared on the rows where both have a value.
@@ -139,7 +139,7 @@ def _gaps(columns: Floats) -> Iterator[tuple[NDArray[np.bool_], Ints]]:
         yield gaps[:, places[0]], np.array(places, np.int64)
 
 
-def _moments(sides: ColumnSides, clusters: Clusters, draws: Draws, *, centred: bool) -> Floats:
+def _moments(sides: ColumnSides, clusters: Clusters, draws: Resamples, *, centred: bool) -> Floats:
     """Pearson's coefficients, or cosines: sums of products, added up by cluster."""
     x, y = (_standardised(side, centred=centred) for side in sides)
     a, b = x.shape[1], y.shape[1]
@@ -177,7 +177,7 @@ def _ratio(products: Floats, xx: Floats, yy: Floats, n: Floats) -> Floats:
     return ratio
 
 
-def _rank_correlations(sides: ColumnSides, clusters: Clusters, draws: Draws) -> Floats:
+def _rank_correlations(sides: ColumnSides, clusters: Clusters, draws: Resamples) -> Floats:
     """Spearman's: in each half the ranks of what is in it, ties at the middle of theirs."""
     x = [_Order.of(column) for column in sides.x.T]
     y = x if sides.y is sides.x else [_Order.of(column) for column in sides.y.T]
@@ -239,7 +239,7 @@ class _Order(NamedTuple):
         return ranks
 
 
-def _pair_agreement(sides: ColumnSides, clusters: Clusters, draws: Draws, *, accuracy: bool) -> Floats:
+def _pair_agreement(sides: ColumnSides, clusters: Clusters, draws: Resamples, *, accuracy: bool) -> Floats:
     """Kendall's tau-b, or pairwise accuracy: counts of pairs of replies, added up by pairs of clusters."""
     pairs = _PairSums.of(clusters)
     weights = pairs.weights(draws)
@@ -276,7 +276,7 @@ class _PairSums(NamedTuple):
         fewer = Clusters(block, min(clusters.count, MOST_PAIRED_BLOCKS))
         return cls(order, starts, fewer, block[order][starts])
 
-    def weights(self, draws: Draws) -> Floats:
+    def weights(self, draws: Resamples) -> Floats:
         """Which blocks that have rows are in each half: (halves, blocks)."""
         parts = [weights[:, self.merged] for weights in self.clusters.weights(draws)]
         return np.concatenate(parts)
@@ -307,7 +307,7 @@ def _signs(some: Floats, every: Floats) -> NDArray[np.int8]:
     return higher.view(np.int8) - (some[:, None] < every).view(np.int8)
 
 
-_KERNELS: Mapping[str, Callable[[ColumnSides, Clusters, Draws], Floats]] = MappingProxyType(
+_KERNELS: Mapping[str, Callable[[ColumnSides, Clusters, Resamples], Floats]] = MappingProxyType(
     {
         "pearson": partial(_moments, centred=True),
         "spearman": _rank_correlations,

@@ -14,7 +14,7 @@ from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import is_blank
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
-from dialoscope.models.asset_kinds import asset_names_of
+from dialoscope.models.asset_kinds import collect_asset_names
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.named_models import resolve_model
@@ -64,7 +64,7 @@ def augment(
     _check(k, ask, minimum, system)
     model = resolve_model(Encoder, encoder, TransformerEncoder()) if isinstance(encoder, str) else encoder
     parts = [getattr(paraphraser, field.name) for field in fields(paraphraser)]
-    licences.allow(paraphraser.name, asset_names_of([model, *parts]), licence)
+    licences.allow(paraphraser.name, collect_asset_names([model, *parts]), licence)
     read = read_queries(data, ask, system)
     queries = [query for query in read.queries if not is_blank(query.text)]
     drafts = paraphraser.drafts(queries, model, k, seed)

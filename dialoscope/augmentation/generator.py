@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 from dialoscope.augmentation.draft import Drafts, WordChange
 from dialoscope.augmentation.queries import Query
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Encoder, Generation, LanguageModel
 
@@ -44,7 +44,7 @@ class Generator:
         ]
 
     def _generate(self, prompts: Sequence[str], settings: Generation) -> list[list[str]]:
-        with bar(f"Writing with {self.lm}", len(prompts), unit="queries") as advance:
+        with progress_bar(f"Writing with {self.lm}", len(prompts), unit="queries") as advance:
             texts = []
             for start in range(0, len(prompts), _AT_ONCE):
                 texts += self.lm.generate(prompts[start : start + _AT_ONCE], settings)

@@ -11,7 +11,7 @@ from dialoscope.augmentation.draft import Drafts, WordChange
 from dialoscope.augmentation.queries import Query
 from dialoscope.augmentation.similarity import cosine_similarities
 from dialoscope.augmentation.slots import KINDS, Option, Slot, slots
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 from dialoscope.core.random import seeded_random
 from dialoscope.models.protocols import Encoder, Lexicon, Pair, Tagger, Word
 from dialoscope.models.tagger import SpacyTagger
@@ -54,7 +54,7 @@ class Substitution:
         return [_make_drafts(query.text, swaps[query.text]) for query in queries]
 
     def _tag(self, texts: Sequence[str]) -> list[list[Word]]:
-        with bar("Tagging", len(texts), unit="queries") as advance:
+        with progress_bar("Tagging", len(texts), unit="queries") as advance:
             words = []
             for start in range(0, len(texts), _AT_ONCE):
                 words += self.tagger.tag(texts[start : start + _AT_ONCE])

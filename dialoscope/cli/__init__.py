@@ -28,7 +28,7 @@ from dialoscope.cli.train import train
 from dialoscope.cli.trust import trust
 from dialoscope.cli.verify import verify
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.core.safe_text import printable
 
 _INTERRUPTED = 128 + signal.SIGINT
@@ -97,7 +97,7 @@ def main() -> None:
         if isinstance(stop, SystemExit) and stop.code != _INTERRUPTED:
             raise
         if not _is_explained(stop):
-            notice("Interrupted.")
+            print_notice("Interrupted.")
         sys.exit(_INTERRUPTED)
 
 

@@ -62,7 +62,7 @@ def agree(
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     agreement = dialoscope.agree(
         dialoscope.Result.load(run),
         ratings=options.ratings(ratings, map),

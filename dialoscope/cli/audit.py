@@ -25,7 +25,7 @@ from dialoscope.cli.options import (
 )
 from dialoscope.cli.score import MetricNames, Missing, Output, Overwrite, Real, Suites
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 
 Perturbations = Annotated[
     list[str],
@@ -87,12 +87,12 @@ def audit(
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
     choices: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
-    source = options.source(
+    source = options.read_source(
         files,
         replies,
         map,
@@ -101,7 +101,7 @@ def audit(
         format=format,
         on_error=on_error,
     )
-    with bar("Auditing", source.size()) as progress:
+    with progress_bar("Auditing", source.size()) as progress:
         report = dialoscope.audit(
             source,
             metrics,

@@ -95,9 +95,9 @@ def augment(
         "on_error": on_error,
     }
     source = (
-        options.source(files, [], map, **settings)
+        options.read_source(files, [], map, **settings)
         if ask == "again"
-        else read_contexts(*files, columns=options.columns(map), **settings)
+        else read_contexts(*files, columns=options.parse_columns(map), **settings)
     )
     augmented = dialoscope.augment(
         source,

@@ -96,8 +96,8 @@ def compare(
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
-    with progress.bar("Comparing", None, unit="pairs") as advance:
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
+    with progress.progress_bar("Comparing", None, unit="pairs") as advance:
         comparisons = dialoscope.compare(
             dialoscope.Result.load(run),
             *systems,

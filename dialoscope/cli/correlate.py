@@ -23,7 +23,7 @@ from dialoscope.cli.options import (
     Signatures,
 )
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 
 Levels = Annotated[
     list[str],
@@ -102,7 +102,7 @@ def correlate(
     import dialoscope
     from dialoscope.report.figures.correlated import check_kind, draw_correlations
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     check_kind(figure)
     pairs = every_pair or better is not None
     choices: dict[str, Any] = {"levels": level, "groups": group, "coefficients": coefficient}
@@ -110,7 +110,7 @@ def correlate(
         _check_pairs(choices, twice=every_pair and better is not None)
         # Pairs of metrics need no other coefficients.
         choices = {"levels": ["reply"], "groups": ["overall"], "coefficients": coefficient or ["spearman"]}
-    with bar("Correlating", None, unit="coefficients") as progress:
+    with progress_bar("Correlating", None, unit="coefficients") as progress:
         correlations = dialoscope.correlate(
             dialoscope.Result.load(run),
             options.ratings(ratings, map),

@@ -2,7 +2,7 @@
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import Files, Format, Map, OnError, RepliesOf, Scale, Separator, Speaker, System
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 
 
 def lint(
@@ -19,7 +19,7 @@ def lint(
     """Check replies for problems without scoring them."""
     import dialoscope
 
-    source = options.source(
+    source = options.read_source(
         files,
         replies,
         map,
@@ -29,8 +29,8 @@ def lint(
         format=format,
         on_error=on_error,
     )
-    with bar("Reading", source.size()) as progress:
-        warnings = dialoscope.lint(source, scales=options.scales(scale), progress=progress)
+    with progress_bar("Reading", source.size()) as progress:
+        warnings = dialoscope.lint(source, scales=options.parse_scales(scale), progress=progress)
     screen.warn(warnings)
     if not warnings:
         screen.show("Nothing odd.")

@@ -20,7 +20,7 @@ def metrics(json: AsJson = False, markdown: AsMarkdown = False) -> None:
         record = trust.of(metric)
         return {"told": record.told, **record.numbers}
 
-    form = options.form(json=json, markdown=markdown)
+    form = options.choose_form(json=json, markdown=markdown)
     listing = catalogue(trust=trust_of)
     screen.show(listing.text() if form == "text" else listing.printed(form))
     if form != "text":  # the text has these warnings itself

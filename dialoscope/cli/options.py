@@ -129,7 +129,7 @@ def _check_plot(plot: Path | None) -> Path | None:
     if plot is not None:
         from dialoscope.report import figures
 
-        figures.ready(plot)
+        figures.check_file(plot)
     return plot
 
 
@@ -157,17 +157,17 @@ Notes = Annotated[bool, typer.Option("--notes", help="Print all notes, not only 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)"
 
 
-def columns(texts: Sequence[str]) -> dict[str, str]:
+def parse_columns(texts: Sequence[str]) -> dict[str, str]:
     """Parse `response=output,context=history`."""
     return _pairs(",".join(texts).split(","), "--map", "response=output")
 
 
-def replies(texts: Sequence[str]) -> dict[str, str]:
+def parse_replies(texts: Sequence[str]) -> dict[str, str]:
     """Parse texts such as `bot=replies.txt`."""
     return _pairs(texts, "--replies", "bot=replies.txt")
 
 
-def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+def parse_scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     """Parse texts such as `coherence=1-5`."""
     ends_of = {}
     for aspect, text in _pairs(texts, "--scale", "coherence=1-5").items():
@@ -178,7 +178,7 @@ def scales(texts: Sequence[str]) -> dict[str, tuple[float, float]]:
     return ends_of
 
 
-def source(
+def read_source(
     files: Sequence[str],
     replies_of: Sequence[str],
     map_of: Sequence[str],
@@ -187,7 +187,9 @@ def source(
     """The replies that the options on input name."""
     import dialoscope
 
-    return dialoscope.read(*files, replies=replies(replies_of), columns=columns(map_of), **options)
+    return dialoscope.read(
+        *files, replies=parse_replies(replies_of), columns=parse_columns(map_of), **options
+    )
 
 
 def ratings(
@@ -196,14 +198,14 @@ def ratings(
     """The ratings in separate files; None if no file is named."""
     import dialoscope
 
-    return dialoscope.read_ratings(*files, columns=columns(map_of), format=form) if files else None
+    return dialoscope.read_ratings(*files, columns=parse_columns(map_of), format=form) if files else None
 
 
 def scores(files: Sequence[str], map_of: Sequence[str]) -> "tuple[Score, ...] | None":
     """The scores in separate files; None if no file is named."""
     import dialoscope
 
-    return dialoscope.read_scores(*files, columns=columns(map_of)) if files else None
+    return dialoscope.read_scores(*files, columns=parse_columns(map_of)) if files else None
 
 
 def metrics(
@@ -217,7 +219,7 @@ def metrics(
     return [*names, *(metric for name in suites for metric in dialoscope.suite(name, licence=choice))] or None
 
 
-def form(*, json: bool = False, csv: bool = False, markdown: bool = False, latex: bool = False) -> str:
+def choose_form(*, json: bool = False, csv: bool = False, markdown: bool = False, latex: bool = False) -> str:
     """The form in which a table is printed."""
     forms = {"json": json, "csv": csv, "markdown": markdown, "latex": latex}
     chosen = [name for name, is_chosen in forms.items() if is_chosen]

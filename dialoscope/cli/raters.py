@@ -56,14 +56,14 @@ def raters(
     """Measure how well raters agree, and who does not."""
     import dialoscope
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     report = dialoscope.raters(
         dialoscope.Result.load(run),
         options.ratings(ratings, map, format),
         aspect=aspect or None,
         system=system,
         normalise=normalise,
-        scales=options.scales(scale),
+        scales=options.parse_scales(scale),
         confidence=confidence,
         draws=draws,
         seed=seed,

@@ -62,7 +62,7 @@ def respond(
 
     contexts = dialoscope.read_contexts(
         *files,
-        columns=options.columns(map),
+        columns=options.parse_columns(map),
         separator=separator,
         speaker=speaker,
         format=format,

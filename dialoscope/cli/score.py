@@ -34,7 +34,7 @@ from dialoscope.cli.options import (
     WithTrust,
 )
 from dialoscope.core.errors import DialoscopeError
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 
 MetricNames = Annotated[
     list[str],
@@ -123,11 +123,11 @@ def score(
     import dialoscope
     from dialoscope.runs.store import refuse_taken
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
         refuse_taken(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
-    source = options.source(
+    source = options.read_source(
         files,
         replies,
         map,
@@ -137,13 +137,13 @@ def score(
         format=format,
         on_error=on_error,
     )
-    with bar("Scoring", source.size()) as progress, _pool(workers) as pool:
+    with progress_bar("Scoring", source.size()) as progress, _pool(workers) as pool:
         result = dialoscope.evaluate(
             source,
             metrics,
             on=pool,
             missing=missing or ("leave-out" if suite and not metric else None),
-            scales=options.scales(scale),
+            scales=options.parse_scales(scale),
             real=real,
             licence=licence,
             scales_from=scales_from,

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,15 +53,15 @@ def draw(figure: "Callable[[], Figure]", plot: "Path | None") -> None:
 
 def complain(text: str) -> None:
     """Print an error message."""
-    notice("Error: " + text)
+    print_notice("Error: " + text)
 
 
 def warn(texts: Iterable[str]) -> None:
     """Print warnings."""
     for text in texts:
-        notice("Warning: " + text)
+        print_notice("Warning: " + text)
 
 
 def note(text: str) -> None:
     """Print a message that is not part of the result."""
-    notice(text)
+    print_notice(text)

@@ -51,7 +51,7 @@ def show(
     """Print the table of a saved run without scoring again."""
     import dialoscope
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     result = dialoscope.Result.load(run)
     if explain is not None:
         _show_explanations(result, explain, form)

@@ -35,6 +35,6 @@ def adem(
     """Train ADEM, which predicts ratings of replies."""
     from dialoscope.training.train_adem import train_adem
 
-    scales = options.scales(scale)
+    scales = options.parse_scales(scale)
     checkpoint = train_adem(data, output, recipe, aspects=aspect, scales=scales, licence=licence)
     screen.show(f"{checkpoint.folder}: sha256 {checkpoint.hash}")

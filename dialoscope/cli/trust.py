@@ -57,7 +57,7 @@ def trust(
     import dialoscope
     from dialoscope.report import figures
 
-    form = options.form(json=json, csv=csv, markdown=markdown, latex=latex)
+    form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     results = [dialoscope.Result.load(run) for run in runs]
     names = [run.resolve().name for run in runs]
     correlations = dialoscope.trust(

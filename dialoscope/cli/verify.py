@@ -7,7 +7,7 @@ import typer
 
 from dialoscope.cli import options, screen
 from dialoscope.cli.options import Licence, RepliesOf, Run
-from dialoscope.core.progress import bar
+from dialoscope.core.progress import progress_bar
 
 
 def verify(
@@ -26,9 +26,9 @@ def verify(
     """Score a run's data again: do its numbers still hold?"""
     import dialoscope
 
-    with bar("Verifying", None) as progress:
+    with progress_bar("Verifying", None) as progress:
         verification = dialoscope.verify(
-            run, data, replies=options.replies(replies), real=real, licence=licence, progress=progress
+            run, data, replies=options.parse_replies(replies), real=real, licence=licence, progress=progress
         )
     if verification.holds:
         screen.show(f"{run} holds: {verification.checked} numbers made again, all equal.")

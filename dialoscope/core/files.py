@@ -27,7 +27,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, Protocol
 
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 
 _PREFIX = ".dialoscope-"
 _STAGING = re.compile(r"\.dialoscope-[a-z0-9_]{8}")  # as mkdtemp names folders
@@ -205,10 +205,14 @@ class Staging:
                 for earlier in self._old.iterdir():
                     target = self.path.parent / earlier.name
                     path = self._move_to_free_name(target)
-                    notice(f"Replacing {target} was interrupted and is now completed: the new one is {path}.")
+                    print_notice(
+                        f"Replacing {target} was interrupted and is now completed: the new one is {path}."
+                    )
             self.remove()
         except OSError as error:  # both stay where they are
-            notice(f"Replacing what is in {self._old} was interrupted, and cannot be completed: {error}.")
+            print_notice(
+                f"Replacing what is in {self._old} was interrupted, and cannot be completed: {error}."
+            )
         finally:
             self._lock_file.close()
 
@@ -366,7 +370,7 @@ def _open_and_lock(path: Path, waiting: str, *, temporary: bool) -> IO[bytes]:
         try:
             while not _acquire(file):
                 if message:
-                    notice(message)
+                    print_notice(message)
                 message = ""
                 time.sleep(_PAUSE)
         except OSError:

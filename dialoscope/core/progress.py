@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dialoscope.core.safe_text import printable
 
 
-def notice(text: str) -> None:
+def print_notice(text: str) -> None:
     """Print a text that is not part of a result, also where standard error is no terminal."""
     if sys.stderr is not None:
         sys.stderr.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
@@ -15,7 +15,7 @@ def notice(text: str) -> None:
 
 
 @contextmanager
-def bar(title: str, total: int | None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: int | None, *, unit: str = "bytes") -> Iterator[Callable[[int], None]]:
     """Show a progress bar, and yield a function that advances it; only where standard error is a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda amount: None

@@ -21,7 +21,7 @@ Records = Iterator[tuple[int, Cells | BadRow]]
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-class ColumnTable(Protocol):
+class TableFile(Protocol):
     """A table all rows of which have the same columns."""
 
     columns: Sequence[str]
@@ -87,7 +87,7 @@ def _parquet_records(file: OpenSource, names: ColumnNames) -> Records:
         yield from _table_records(table, names, file.source.name, file.log)
 
 
-def _table_records(table: ColumnTable, names: ColumnNames, file: str, log: ReadLog) -> Records:
+def _table_records(table: TableFile, names: ColumnNames, file: str, log: ReadLog) -> Records:
     _check_columns(table.columns, names, file)
     check_mapped(names.mapped - set(table.columns), table.columns, file)
     rating_columns = [column for column in table.columns if names.is_rating(column)]

@@ -24,7 +24,7 @@ from dialoscope.metrics.shared.base import (
     SumMetric,
     setting_types,
 )
-from dialoscope.models.named_models import is_kind, resolve_model
+from dialoscope.models.named_models import is_protocol, resolve_model
 from dialoscope.models.registry import ASSETS, licences
 
 __all__ = [
@@ -144,7 +144,7 @@ def _named(text: str, licence: str | None) -> list[Metric[Any]]:
     options = [
         [(key, _read(chosen, key, word, hints[key])) for word in _words(chosen, key, value)]
         for key, value in settings.items()
-        if not is_kind(hints.get(key.partition(".")[0]))
+        if not is_protocol(hints.get(key.partition(".")[0]))
     ]
     models = _models(settings, preset, chosen, is_permissive=licence == "permissive")
     with plugin_named(chosen):
@@ -165,7 +165,7 @@ def _models(
         own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
         usual = preset.get(name, getattr(chosen, name, None))  # a variant may want its model in another way
         allowed = _permissive(usual) if is_permissive and name not in settings else usual
-        if is_kind(kind) and (name in settings or own or allowed is not usual):
+        if is_protocol(kind) and (name in settings or own or allowed is not usual):
             usual = allowed
             model = settings.get(name, usual)
             model = (
@@ -299,7 +299,7 @@ def _settings(chosen: type[Metric[Any]], text: str) -> dict[str, str]:
         key, _, value = (word.strip() for word in part.partition("="))
         if not value:
             raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
-        if key not in known and not is_kind(setting_types(chosen).get(key.partition(".")[0])):
+        if key not in known and not is_protocol(setting_types(chosen).get(key.partition(".")[0])):
             hint = did_you_mean(key, known, f"It has: {', '.join(known) or 'none'}.")
             raise MetricError(f"{chosen.name} has no setting '{key}'. {hint}")
         if key in settings:

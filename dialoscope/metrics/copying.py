@@ -9,7 +9,7 @@ from dialoscope.metrics.shared.base import ratio
 from dialoscope.metrics.shared.ngrams import NgramShare, within
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import contexts_of, hash_words, hashed_grams
+from dialoscope.text.tokens import contexts_of, hash_ngrams, hash_words
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Copying(NgramShare):
     def grade(self, batch: Batch) -> Floats:
         """Undefined for a reply shorter than n words, and without a context."""
         contexts = contexts_of(batch, Tokenizer(self.tokenizer))
-        context_grams = hashed_grams(hash_words(batch, Tokenizer(self.tokenizer), contexts.tokens), self.n)
+        context_grams = hash_ngrams(hash_words(batch, Tokenizer(self.tokenizer), contexts.tokens), self.n)
         context_owner = np.repeat(contexts.owner, context_grams.lengths)
         grams = self.grams(batch)
         copied = np.isin(within(grams.owner, grams.ids), within(context_owner, context_grams.ids))

@@ -11,7 +11,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.tally import Tokens
 from dialoscope.metrics.shared.base import Bounds, ratio
 from dialoscope.metrics.shared.ngrams import GramMetric, distinct_in_each
-from dialoscope.text.tokens import hashed_grams
+from dialoscope.text.tokens import hash_ngrams
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Distinct(GramMetric):
 
     def score_some(self, tally: Tokens) -> Floats:
         """Different n-grams of the reply over all of its n-grams."""
-        grams = hashed_grams(tally, self.n)
+        grams = hash_ngrams(tally, self.n)
         whole = np.where(grams.lengths > 0, tally.lengths, 0) if self.over == "words" else grams.lengths
         return ratio(distinct_in_each(grams), whole)
 

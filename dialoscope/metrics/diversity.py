@@ -16,7 +16,7 @@ from dialoscope.metrics.shared.base import AdditiveMetric, Amount, Bounds, Notes
 from dialoscope.metrics.shared.ngrams import check_n, counts_in_each
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import hash_texts, hashed_grams, reply_words
+from dialoscope.text.tokens import hash_ngrams, hash_texts, reply_words
 
 FEWEST = 2
 """Replies without which nothing can be said of how much a system varies them."""
@@ -172,7 +172,7 @@ class Diversity(AdditiveMetric[Tokens]):
         return np.where(sizes > 0, entropy, math.nan)
 
     def _grams(self, words: Tokens) -> Tokens:
-        grams = hashed_grams(words, self.n)
+        grams = hash_ngrams(words, self.n)
         return grams if self.short == "none" else _with_short_ones(words, grams, self.n)
 
 

@@ -9,7 +9,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.tally import Tokens
 from dialoscope.metrics.shared.base import Bounds, ratio
 from dialoscope.metrics.shared.ngrams import GramMetric, counts_in_each
-from dialoscope.text.tokens import hashed_grams
+from dialoscope.text.tokens import hash_ngrams
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Entropy(GramMetric):
 
     def score_some(self, tally: Tokens) -> Floats:
         """The entropy of the n-grams of each reply alone."""
-        grams = hashed_grams(tally, self.n)
+        grams = hash_ngrams(tally, self.n)
         owner, times = counts_in_each(grams)
         weighted = np.bincount(owner, weights=times * np.log2(times), minlength=len(grams))
         return np.maximum(np.log2(np.maximum(grams.lengths, 1)) - ratio(weighted, grams.lengths), 0.0)

@@ -11,7 +11,7 @@ from dialoscope.metrics.shared.truncation_notes import note_cutting
 from dialoscope.metrics.shared.word_vectors import cosines
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Encoder
-from dialoscope.models.truncation import latest
+from dialoscope.models.truncation import keep_latest
 from dialoscope.text.batch import Batch
 
 
@@ -43,7 +43,7 @@ class Relatedness(MeanMetric):
 
     def grade(self, batch: Batch) -> Floats:
         """Undefined where nothing is said, in the reply or before it, and for a vector without length."""
-        said = latest(self.encoder, self._contexts(batch))
+        said = keep_latest(self.encoder, self._contexts(batch))
         replies = [one.response.strip() for one in batch]
         both = np.array([bool(before and reply) for before, reply in zip(said, replies, strict=True)], bool)
         texts = list(dict.fromkeys(text for text in (*said, *replies) if text))

@@ -15,7 +15,7 @@ from dialoscope.metrics.shared.base import Bounds, PoolMetric
 from dialoscope.metrics.shared.ngrams import numbered
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import hashed_grams, reply_words
+from dialoscope.text.tokens import hash_ngrams, reply_words
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class _Uses:
 
     @classmethod
     def of(cls, words: Tokens, n: int) -> "_Uses":
-        grams = hashed_grams(words, n)
+        grams = hash_ngrams(words, n)
         gram, reply = numbered(grams.ids), np.repeat(np.arange(len(words), dtype=np.int32), grams.lengths)
         # What comes once is found in no other reply; among long n-grams that is nearly all.
         often = (np.bincount(gram) > 1)[gram] if len(gram) else np.empty(0, bool)

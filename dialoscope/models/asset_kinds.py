@@ -22,7 +22,7 @@ def check_kind(name: str, expected: str, *kinds: str) -> str:
     return name
 
 
-def asset_names_of(users: Iterable[object]) -> tuple[str, ...]:
+def collect_asset_names(users: Iterable[object]) -> tuple[str, ...]:
     """Return the names of the assets that models, or metrics and systems with models, use."""
     return tuple(dict.fromkeys(name for user in users for name in getattr(user, "asset_names", ())))
 

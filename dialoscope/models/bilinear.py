@@ -14,14 +14,14 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import BackendError, MissingExtra
 from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
-from dialoscope.models.asset_kinds import asset_names_of
-from dialoscope.models.checkpoints import WEIGHTS, Trained, check_weights, weights_hash
+from dialoscope.models.asset_kinds import collect_asset_names
+from dialoscope.models.checkpoints import WEIGHTS, TrainedModel, check_weights, weights_hash
 from dialoscope.models.content import content_hash
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.locations import SPEC, configuration
 from dialoscope.models.named_models import resolve_model
 from dialoscope.models.protocols import Encoder
-from dialoscope.models.truncation import Cut, find_cuts, latest
+from dialoscope.models.truncation import Cut, find_cuts, keep_latest
 
 RECIPE = "adem"
 """The recipe in the spec of these checkpoints."""
@@ -106,7 +106,7 @@ def reply_texts(reply: Example, turns: int) -> tuple[str, tuple[str, ...]]:
 def encode_replies(encoder: Encoder, replies: Sequence[Example], turns: int) -> ReplyVectors:
     """Return the vectors of replies without missing inputs; several references have the mean vector."""
     texts = [reply_texts(reply, turns) for reply in replies]
-    contexts = latest(encoder, [context for context, _ in texts])
+    contexts = keep_latest(encoder, [context for context, _ in texts])
     all_references = [text for _, references in texts for text in references]
     all_texts = [*contexts, *(reply.response for reply in replies), *all_references]
     numbers = {text: number for number, text in enumerate(dict.fromkeys(all_texts))}
@@ -131,7 +131,7 @@ def resolve_encoder(name: str, device: str = "auto") -> Encoder:
 
 
 @dataclass(frozen=True)
-class BilinearRegressor(Trained):
+class BilinearRegressor(TrainedModel):
     """A regression model that predicts human ratings: a checkpoint of `dialoscope train adem`."""
 
     name: ClassVar[str] = "bilinear"
@@ -151,7 +151,7 @@ class BilinearRegressor(Trained):
     def asset_names(self) -> tuple[str, ...]:
         """The names of the assets that the model consists of, for their licences."""
         encoder = self.encoder or self.trained_with("model")
-        return asset_names_of([resolve_encoder(encoder)]) if encoder else ()
+        return collect_asset_names([resolve_encoder(encoder)]) if encoder else ()
 
     def rate(self, replies: Sequence[Example]) -> Floats:
         """Rating and strangeness of each reply; NaN if the reply, its context or its references are empty."""

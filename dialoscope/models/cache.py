@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.core.errors import BackendError
-from dialoscope.core.progress import bar, notice
+from dialoscope.core.progress import print_notice, progress_bar
 from dialoscope.core.safe_text import printable
 from dialoscope.models.registry import cache_folder
-from dialoscope.models.registry.places import switched_on
+from dialoscope.models.registry.places import is_switched_on
 
 LIMIT = 2 * 2**30
 """Default maximum size of the file in bytes; `DIALOSCOPE_SCORES_LIMIT` overrides it."""
@@ -115,7 +115,7 @@ def _compute_all(compute: Compute, missing: list[int], label: str) -> Iterator[t
     """Yield the arrays of `compute`, and check that there is exactly one for each missing position."""
     open_positions = set(missing)
     with ExitStack() as stack:
-        advance = stack.enter_context(bar(label, len(missing), unit="texts")) if label else None
+        advance = stack.enter_context(progress_bar(label, len(missing), unit="texts")) if label else None
         for position, array in compute(missing):
             if position not in open_positions:
                 raise RuntimeError(f"The model returned an unexpected value for text {position}.")
@@ -189,7 +189,7 @@ def _size(path: Path) -> int:
 
 
 def _is_on() -> bool:
-    return not os.environ.get("DIALOSCOPE_SCORES", "").strip() or switched_on("DIALOSCOPE_SCORES")
+    return not os.environ.get("DIALOSCOPE_SCORES", "").strip() or is_switched_on("DIALOSCOPE_SCORES")
 
 
 def _limit() -> int:
@@ -292,7 +292,7 @@ class _Store:
 @cache
 def _notify(text: str) -> None:
     """Show a notice once per process, since the next batch will have the same problem."""
-    notice(text)
+    print_notice(text)
 
 
 def _is_damage(error: Exception) -> bool:

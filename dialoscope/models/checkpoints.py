@@ -21,7 +21,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A model that was trained by Dialoscope, with its weights in a folder."""
 
     model: str

@@ -13,7 +13,7 @@ from typing import Literal
 
 from dialoscope.core.errors import BackendError
 from dialoscope.models.cache import cache_status
-from dialoscope.models.registry import offline, status
+from dialoscope.models.registry import is_offline, status
 from dialoscope.models.registry.asset import megabytes
 from dialoscope.models.registry.lookup import repair_advice
 
@@ -150,6 +150,6 @@ def _check_score_cache() -> Check:
 
 
 def _check_network() -> Check:
-    if offline():
+    if is_offline():
         return Check("network", "lacking", "offline", "unset DIALOSCOPE_OFFLINE to fetch assets when needed")
     return Check("network", "ok", "assets are fetched when first used; --offline prevents this")

@@ -14,16 +14,16 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
-from dialoscope.models.asset_kinds import asset_names_of, matching_assets
+from dialoscope.models.asset_kinds import collect_asset_names, matching_assets
 from dialoscope.models.cache import compute_cached, text_key
-from dialoscope.models.checkpoints import WEIGHTS, Trained, check_weights, weights_hash
+from dialoscope.models.checkpoints import WEIGHTS, TrainedModel, check_weights, weights_hash
 from dialoscope.models.content import content_hash
 from dialoscope.models.engines import import_engine
 from dialoscope.models.features import Features, Pooling, resolve_embedding
 from dialoscope.models.head_kinds import Objective, Representation
 from dialoscope.models.locations import SPEC, configuration, is_folder
 from dialoscope.models.protocols import Encoder, Pair, WordVectors
-from dialoscope.models.truncation import Cut, find_cuts, latest
+from dialoscope.models.truncation import Cut, find_cuts, keep_latest
 
 if TYPE_CHECKING:
     from dialoscope.models.engines.heads import HeadEngine
@@ -90,7 +90,7 @@ def _find_folder(name: str) -> Path | None:
 
 
 @dataclass(frozen=True)
-class HeadClassifier(Trained):
+class HeadClassifier(TrainedModel):
     """A classifier of replies: a small network on top of an encoder or word vectors."""
 
     name: ClassVar[str] = "head"
@@ -115,7 +115,7 @@ class HeadClassifier(Trained):
     def asset_names(self) -> tuple[str, ...]:
         """The names of the assets that the model consists of, for their licences."""
         embedding = self.embedding or self.trained_with("embedding")
-        names = asset_names_of([resolve_embedding(embedding)]) if embedding else ()
+        names = collect_asset_names([resolve_embedding(embedding)]) if embedding else ()
         return (*matching_assets(self.model), *names)
 
     def classify(self, pairs: Sequence[Pair]) -> Floats:
@@ -145,7 +145,7 @@ class HeadClassifier(Trained):
     def _shorten(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Return the part of each pair that is read: the last turns that fit, and the reply."""
         last = self._last_turns(pairs)
-        contexts = latest(self._checkpoint.embedding, [pair.first for pair in last])
+        contexts = keep_latest(self._checkpoint.embedding, [pair.first for pair in last])
         return [Pair(text, pair.second) for text, pair in zip(contexts, last, strict=True)]
 
     def _last_turns(self, pairs: Sequence[Pair]) -> list[Pair]:

@@ -30,7 +30,7 @@ from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from dialoscope.core.errors import BackendError
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.core.redaction import BLANK, redact
 from dialoscope.core.safe_text import printable
 from dialoscope.data.cells import describe_type
@@ -210,7 +210,7 @@ class Client:
         """Wait about as long as `pause` and at least `after`; stop waiting once another request failed."""
         pause = max(min(pause, _LONGEST_PAUSE / 2) * random.uniform(0.5, 1.5), min(after, _LONGEST_PAUSE))  # noqa: S311
         if pause > _LONGEST_SILENT_PAUSE:
-            notice(f"{self._server.url} is busy or out of reach; asking again in {pause:.0f} seconds.")
+            print_notice(f"{self._server.url} is busy or out of reach; asking again in {pause:.0f} seconds.")
         if self._stopped.wait(pause):
             raise BackendError(f"{self._server.url}: given up, since another request failed.")
 

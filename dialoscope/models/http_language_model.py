@@ -13,7 +13,7 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
-from dialoscope.core.progress import bar, notice
+from dialoscope.core.progress import print_notice, progress_bar
 from dialoscope.core.safe_text import printable, without_surrogates
 from dialoscope.core.signature import signature
 from dialoscope.models.cache import compute_cached, text_key
@@ -108,7 +108,7 @@ class HttpLanguageModel:
         generated: dict[str, list[str]] = {}
         with (
             self._client() as client,
-            bar(f"Writing with {self.model}", len(unique), unit="prompts") as advance,
+            progress_bar(f"Writing with {self.model}", len(unique), unit="prompts") as advance,
         ):
             for number, replies in client.each(lambda prompt: self._generate(client, prompt, how), unique):
                 generated[unique[number]] = replies
@@ -175,7 +175,7 @@ class HttpLanguageModel:
             undefined += bool(np.isnan(values).any())
             yield indices[nonempty[number]], values
         if undefined:
-            notice(
+            print_notice(
                 f"{self.url}: the server's tokens of {undefined:,} of {len(texts):,} texts cannot be matched "
                 "with the text; their log-probabilities are undefined."
             )

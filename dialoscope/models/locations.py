@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import dialoscope.models.registry as assets
 from dialoscope.core.errors import BackendError, MissingExtra
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.models.asset_kinds import assets_of_kind, check_kind
 from dialoscope.models.content import content_hash
 
@@ -203,9 +203,9 @@ def _fetch_from_hub(model: str, revision: str) -> Path:
             snapshot_download(model, revision=revision, allow_patterns=_HUB_PATTERNS, local_files_only=True)
         )
     except Exception as absent:  # huggingface_hub raises errors of many types
-        if assets.offline():
+        if assets.is_offline():
             raise BackendError(_missing_model(model, "and Dialoscope is offline")) from absent
-    notice(f"Fetching {model} ({revision}) from the Hugging Face hub.")
+    print_notice(f"Fetching {model} ({revision}) from the Hugging Face hub.")
     _hide_bars_without_terminal()
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=_HUB_PATTERNS, etag_timeout=5))

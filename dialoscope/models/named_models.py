@@ -37,7 +37,7 @@ _CLASSES: Mapping[type, Mapping[str, str]] = MappingProxyType(
 )
 
 
-def is_kind(hint: object) -> bool:
+def is_protocol(hint: object) -> bool:
     """Whether a type is one of the protocols of models."""
     return isinstance(hint, type) and hint in _CLASSES
 

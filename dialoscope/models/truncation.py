@@ -42,7 +42,7 @@ def find_cuts(model: Backend, texts: Sequence[Any]) -> Cut:
     return Cut(0, *np.zeros((2, len(texts)), bool))
 
 
-def latest(model: Any, texts: Sequence[str]) -> list[str]:  # noqa: ANN401
+def keep_latest(model: Any, texts: Sequence[str]) -> list[str]:  # noqa: ANN401
     """Return the longest end of each text that the model can read."""
     return model.latest(texts) if isinstance(model, _HasLatest) else list(texts)
 

@@ -16,7 +16,7 @@ import dialoscope.models.registry as assets
 from dialoscope.core.arrays import Ints
 from dialoscope.core.errors import BackendError
 from dialoscope.core.files import lock, stage
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.core.safe_text import printable
 from dialoscope.models.asset_kinds import assets_of_kind, check_kind, matching_assets
 from dialoscope.models.content import content_hash
@@ -193,7 +193,7 @@ def _prepare_table(folder: Path, files: Files) -> _Table:
         with suppress(OSError, ValueError, KeyError):  # another process was faster
             return _open_table(folder, files)
         if sum(path.stat().st_size for path in files.all) >= _LARGE:
-            notice(f"Preparing {printable(files.vectors.name)} for fast loading; this is done once.")
+            print_notice(f"Preparing {printable(files.vectors.name)} for fast loading; this is done once.")
         _write_table(folder, files)
         return _open_table(folder, files)
 

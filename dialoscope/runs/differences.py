@@ -13,13 +13,13 @@ import numpy as np
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.metrics import Metric
 from dialoscope.metrics.shared.base import SumForm, ratio, summed_score
-from dialoscope.runs.intervals import Side, count_blocks, equally_many
+from dialoscope.runs.intervals import Side, count_blocks, with_equal_numbers
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
-    Draws,
     Interval,
     PairedSums,
+    Resamples,
     block_sums,
     blocks_of,
     fewest_blocks,
@@ -207,7 +207,7 @@ class Difference:
             return jackknife_interval(self.value, self._apart(), confidence) if enough else UNKNOWN
         return Interval(*halves_interval(self.halves, confidence).tolist())
 
-    def bounds(self, confidence: float, draws: Draws, weight: float = 1.0) -> Interval:
+    def bounds(self, confidence: float, draws: Resamples, weight: float = 1.0) -> Interval:
         """One-sided lower and upper bounds of the second minus `weight` times the first."""
         value = float(_less(self.second, weight * self.first))
         return studentised_bounds(value, self._apart(weight), confidence, draws)
@@ -245,10 +245,10 @@ class Both(NamedTuple):
         """Random choices of equally many replies to each item; the replies themselves where they are so."""
         if not len(self.items):
             return [self]
-        return [Both(a, b, self.items) for a, b in equally_many([self.first, self.second], seed)]
+        return [Both(a, b, self.items) for a, b in with_equal_numbers([self.first, self.second], seed)]
 
 
-def differences(measures: Sequence[Measure], both: Both, draws: Draws) -> list[Difference]:
+def differences(measures: Sequence[Measure], both: Both, draws: Resamples) -> list[Difference]:
     """The difference of two systems by each measure; it does not depend on the other measures."""
     equal = both.with_equal_numbers(draws.seed) if any(measure.depends_on for measure in measures) else [both]
     choices = {measure: equal if measure.depends_on else [both] for measure in measures}
@@ -266,7 +266,7 @@ def _from_halves(
     forms: Mapping[Measure, SideSums],
     choices: Mapping[Measure, Sequence[Both]],
     items: int,
-    draws: Draws,
+    draws: Resamples,
 ) -> dict[Measure, Difference]:
     """The same random halves of the contexts serve all measures."""
     count = min(items, MOST_BLOCKS)

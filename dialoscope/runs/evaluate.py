@@ -27,7 +27,7 @@ from dialoscope.data.replies import Replies, RowSource
 from dialoscope.metrics import Metric, check_licences, plugin_named, suite
 from dialoscope.metrics import metrics as read_metrics
 from dialoscope.metrics.shared.base import measure_once, setting_types
-from dialoscope.models.asset_kinds import asset_names_of
+from dialoscope.models.asset_kinds import collect_asset_names
 from dialoscope.models.protocols import Corpus
 from dialoscope.models.registry import licences
 from dialoscope.runs.fitting import fit_scales, rows_of, take_scales, warn_of_changed_models
@@ -87,7 +87,7 @@ def evaluate(
     log = ReadLog(on_bytes=progress)
     tallies = _measure_streamed(collected, source.rows(log), request.metrics, on)
     scored = _without(request.metrics, collected.needs.left_out())
-    licences.announce(asset_names_of(scored), request.licence)
+    licences.announce(collect_asset_names(scored), request.licence)
     tallies |= _measure_together(collected, scored)
     index = collected.index()
     fits = fit_scales(scored, tallies, rows_of(fit_on, index))
@@ -252,7 +252,7 @@ def _origin(started: datetime, metrics: Sequence[Metric[Any]]) -> dict[str, Any]
     """How, when and by what a run was made."""
     return {
         "models": {signature(model): model.fingerprint for metric in metrics for model in metric.backends},
-        "licences": licences.describe(asset_names_of(metrics)),
+        "licences": licences.describe(collect_asset_names(metrics)),
         "versions": versions(neural=any(metric.at_once for metric in metrics)),
         "command": join_without_secrets(sys.argv),
         "started": started.isoformat(timespec="seconds"),

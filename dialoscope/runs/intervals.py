@@ -16,8 +16,8 @@ from dialoscope.metrics.shared.base import SumForm, summed_score
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
-    Draws,
     Interval,
+    Resamples,
     block_sums,
     blocks_of,
     bootstrap_sums,
@@ -93,7 +93,7 @@ SUBSAMPLES = 20
 """Random choices of equally many replies to each context, over which numbers are averaged."""
 
 
-def equally_many(sides: Sequence[Side], seed: int) -> list[tuple[Side, ...]]:
+def with_equal_numbers(sides: Sequence[Side], seed: int) -> list[tuple[Side, ...]]:
     """The sides with as many replies to each context as the side with the fewest, by random choice.
 
     The sides themselves, once, where they have equally many to begin with.
@@ -120,7 +120,7 @@ def _chosen(side: Side, most: Ints, seed: Sequence[int]) -> Side:
 
 
 def intervals(
-    side: Side, metrics: Sequence[Metric[Any]], draws: Draws, confidence: float
+    side: Side, metrics: Sequence[Metric[Any]], draws: Resamples, confidence: float
 ) -> dict[Metric[Any], Interval]:
     """Where the values would fall with other items of the same kind.
 
@@ -139,7 +139,7 @@ def intervals(
 
 
 def _bootstrap_intervals(
-    side: Side, forms: Mapping[Metric[Any], SumForm], draws: Draws, confidence: float
+    side: Side, forms: Mapping[Metric[Any], SumForm], draws: Resamples, confidence: float
 ) -> dict[Metric[Any], Interval]:
     """Those of all metrics at once: their sums are resampled together."""
     blocks = blocks_of(side.items, MOST_BLOCKS, draws.seed)

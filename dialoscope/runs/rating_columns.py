@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dialoscope.runs.result import ReplyIndex
 
 
-class Judgements(NamedTuple):
+class AspectRatings(NamedTuple):
     """What people said of one aspect, a row for each rating that has a value."""
 
     reply: Ints
@@ -87,7 +87,7 @@ class Ratings:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def of_aspect(self, aspect: str) -> Judgements:
+    def of_aspect(self, aspect: str) -> AspectRatings:
         """What was said of one aspect."""
         of = np.flatnonzero(np.array(self.aspect, dtype=object) == aspect)
         rows = of[np.isfinite(self.value[of])]
@@ -95,7 +95,7 @@ class Ratings:
         raters = sorted(set(whose), key=_numbers_first)
         place = {name: at for at, name in enumerate(raters)}
         rater = np.array([place[name] for name in whose], np.int64)
-        return Judgements(self.reply[rows], rater, self.value[rows], tuple(raters), len(of) - len(rows))
+        return AspectRatings(self.reply[rows], rater, self.value[rows], tuple(raters), len(of) - len(rows))
 
     def without(self, raters: Collection[str], aspect: str) -> "Ratings":
         """All but what these raters said of an aspect."""

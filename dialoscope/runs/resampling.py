@@ -31,7 +31,7 @@ SAME = 1e-12
 """Values that differ by less than this part of the largest of them are equal."""
 
 
-class Draws(NamedTuple):
+class Resamples(NamedTuple):
     """How often to resample, and from which seed."""
 
     times: int
@@ -79,7 +79,7 @@ def round_for_exact_sums(sums: Floats) -> Floats:
 # The value of one system: a bootstrap
 
 
-def bootstrap_weights(blocks: int, draws: Draws) -> Iterator[Floats]:
+def bootstrap_weights(blocks: int, draws: Resamples) -> Iterator[Floats]:
     """How often each block is drawn when as many as there are are drawn with replacement, a row a draw.
 
     A hundred draws at a time, which keeps them small; always the same for one seed.
@@ -91,7 +91,7 @@ def bootstrap_weights(blocks: int, draws: Draws) -> Iterator[Floats]:
         yield np.bincount(choice.ravel(), minlength=many * blocks).reshape(many, blocks).astype(float)
 
 
-def bootstrap_sums(sums: Floats, draws: Draws) -> Floats:
+def bootstrap_sums(sums: Floats, draws: Resamples) -> Floats:
     """The sums over blocks drawn with replacement, one row for each draw."""
     sums = round_for_exact_sums(sums)
     return np.concatenate([weights @ sums for weights in bootstrap_weights(len(sums), draws)])
@@ -122,7 +122,7 @@ def _expanded(tail: float, blocks: int) -> float:
 # A difference, or a correlation: random halves
 
 
-def half_weights(blocks: int, draws: Draws) -> Iterator[Floats]:
+def half_weights(blocks: int, draws: Resamples) -> Iterator[Floats]:
     """Which blocks are in each half (1) and which are not (0), a row a half.
 
     A coin is thrown for each block, and after each half comes the other. Where there are no more sets of
@@ -243,7 +243,7 @@ def jackknife_p(difference: float, left_out: Floats, blocks: int) -> float:
     return min(max(found, 2.0 ** (1 - blocks)), 1.0)
 
 
-def studentised_bounds(value: float, left_out: Floats, confidence: float, draws: Draws) -> Interval:
+def studentised_bounds(value: float, left_out: Floats, confidence: float, draws: Resamples) -> Interval:
     """One-sided bounds: with this confidence the number is no lower than the first, no higher than the other.
 
     A bootstrap of the jackknife's pseudo-values, each draw in units of its own standard error (bootstrap-t).
@@ -282,7 +282,7 @@ class PairedSums(NamedTuple):
         return first, second
 
 
-def halved_pairs(pairs: Sequence[PairedSums], draws: Draws) -> list[tuple[Floats, Floats]]:
+def halved_pairs(pairs: Sequence[PairedSums], draws: Resamples) -> list[tuple[Floats, Floats]]:
     """The numbers of two systems in random halves of the same blocks, each pair as if it were alone."""
     rounded = [
         pair._replace(first=round_for_exact_sums(pair.first), second=round_for_exact_sums(pair.second))

@@ -19,7 +19,7 @@ from dialoscope.runs import intervals
 from dialoscope.runs.differences import Both, differences, of_metric
 from dialoscope.runs.provenance import Provenance
 from dialoscope.runs.rating_columns import Ratings
-from dialoscope.runs.resampling import HALVES, Draws, Interval, fewest_halves
+from dialoscope.runs.resampling import HALVES, Interval, Resamples, fewest_halves
 from dialoscope.runs.table import Cell, MetricTrust, Table, best_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Result(SharedWork):
     ) -> Interval:
         """The interval of the system's value over other contexts of the same kind."""
         check_chance(confidence, draws)
-        metric, resamples = self.named(of), Draws(draws, self.provenance.seed)
+        metric, resamples = self.named(of), Resamples(draws, self.provenance.seed)
         return intervals.intervals(self._side(system), [metric], resamples, confidence)[metric]
 
     def significance(self, of: Metric[Any] | str, system: str, other: str, draws: int = HALVES) -> float:
@@ -147,7 +147,7 @@ class Result(SharedWork):
         confidence: float = CONFIDENCE,
         draws: int = DRAWS,
         significance: bool = False,
-        trust: "Trusting | None" = None,
+        trust: "TrustSource | None" = None,
         mean: str = intervals.MEANS[0],
     ) -> Table:
         """Systems × metrics with intervals.
@@ -271,7 +271,7 @@ class Result(SharedWork):
 
     def _make_table(self, confidence: float, draws: int, significance: bool, mean: str) -> Table:
         sides = {system: self._side(system, mean) for system in self.systems}
-        resamples = Draws(draws, self.provenance.seed)
+        resamples = Resamples(draws, self.provenance.seed)
         found = self.once(
             ("intervals", confidence, draws, mean),
             lambda: {
@@ -288,7 +288,7 @@ class Result(SharedWork):
         self, one: Metric[Any], side: intervals.Side, other: intervals.Side, draws: int
     ) -> "_Comparison":
         both = Both.of(side, other)
-        chance = Draws(draws, self.provenance.seed)
+        chance = Resamples(draws, self.provenance.seed)
         (found,) = differences([of_metric(one, self.label(one))], both, chance)
         return _Comparison(found.p, len(both.items))
 
@@ -348,7 +348,7 @@ class Result(SharedWork):
         )
 
 
-class Trusting(Protocol):
+class TrustSource(Protocol):
     """Knows the correlation of metrics with people."""
 
     def of(self, metric: Metric[Any]) -> MetricTrust:

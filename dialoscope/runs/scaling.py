@@ -9,14 +9,14 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.safe_text import printable
 from dialoscope.data.lint import usual_scale
-from dialoscope.runs.rating_columns import Judgements, Ratings
+from dialoscope.runs.rating_columns import AspectRatings, Ratings
 
 WAYS = ("scale", "rater")
 
 Scales = Mapping[str, tuple[float, float]]
 
 
-def normalised(
+def normalise_ratings(
     ratings: Ratings, by: str = "scale", scales: Scales | None = None, aspects: Sequence[str] | None = None
 ) -> Ratings:
     """The same ratings on 0 to 1: by the aspect's scale, or by the range that each rater used.
@@ -61,7 +61,7 @@ def _scale(aspect: str, values: Floats, told: tuple[float, float] | None) -> tup
     return found
 
 
-def _by_rater(said: Judgements) -> Floats:
+def _by_rater(said: AspectRatings) -> Floats:
     """From each rater's own lowest rating to the highest; nothing of one who gave one value only."""
     low, high = np.full(len(said.raters), np.inf), np.full(len(said.raters), -np.inf)
     np.minimum.at(low, said.rater, said.value)
@@ -71,7 +71,7 @@ def _by_rater(said: Judgements) -> Floats:
     return scaled
 
 
-def _silent(aspect: str, said: Judgements, scaled: Floats) -> str:
+def _silent(aspect: str, said: AspectRatings, scaled: Floats) -> str:
     lost = sorted({said.raters[rater] for rater in said.rater[np.isnan(scaled)].tolist()})
     note = f"Ratings of {printable(aspect)} are on 0 to 1, from each rater's own lowest to highest"
     some = ", ".join(map(printable, lost[:3])) + (", …" if len(lost) > 3 else "")

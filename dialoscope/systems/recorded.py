@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dialoscope.core.errors import BackendError
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
 from dialoscope.data.problems import ReadLog
@@ -57,7 +57,7 @@ class RecordedSystem(System):
         log = ReadLog()
         examples = [row.example for row in read(self.file, on_error="skip").rows(log)]
         if log.problem_count:
-            notice(f"{self.file}: {log.problem_count} rows have no reply, such as: {log.problems[0]}")
+            print_notice(f"{self.file}: {log.problem_count} rows have no reply, such as: {log.problems[0]}")
         yield _RecordedSession(self._select(examples))
 
     def _select(self, examples: Sequence[Example]) -> list[Example]:

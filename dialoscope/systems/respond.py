@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dialoscope.core.errors import BackendError, RunError
-from dialoscope.core.progress import bar, notice
+from dialoscope.core.progress import print_notice, progress_bar
 from dialoscope.core.records import Example
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
@@ -222,7 +222,7 @@ def _run(plan: ResponsePlan, output: Output, workers: int | None, *, overwrite: 
             answers = _ask_rest(plan, before, workers, journal.note)
         except (KeyboardInterrupt, SystemExit) as stop:
             stop.add_note("Interrupted. Answers so far are saved; the same command resumes.")
-            notice(stop.__notes__[-1])
+            print_notice(stop.__notes__[-1])
             raise
     responses = plan.responses(answers, left)
     record = {
@@ -243,7 +243,7 @@ def _ask_rest(
     left = {name: question for name, question in plan.questions().items() if name not in before.answers}
     names = {question: name for name, question in left.items()}
     answers: Answers = {}
-    with bar(f"Asking {plan.name}", len(left), unit="replies") as advance:
+    with progress_bar(f"Asking {plan.name}", len(left), unit="replies") as advance:
 
         def on_answer(question: Question, answer: str | NoAnswer) -> None:
             note(names[question], answer)

@@ -13,7 +13,7 @@ from dialoscope.core.safe_text import printable
 from dialoscope.models.dialogue_assets import hash_corpus, is_asset, read_dialogues
 from dialoscope.systems.checked_text import as_reply
 from dialoscope.systems.protocol import NoAnswer, Question, System
-from dialoscope.text.nearest import TfidfIndex, rank_nearest
+from dialoscope.text.nearest import TfidfIndex, rank_by_similarity
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class _RetrievalSession:
             similarities[self._corpus.indices.get(question.context, [])] = 0
         wanted, replies = question.sample + 1, list[str]()
         for count in (4 * wanted, len(similarities)):
-            nearest = (self._corpus.replies[index] for index in rank_nearest(similarities, count))
+            nearest = (self._corpus.replies[index] for index in rank_by_similarity(similarities, count))
             replies = list(dict.fromkeys(nearest))
             if len(replies) >= wanted:
                 return as_reply(replies[question.sample])

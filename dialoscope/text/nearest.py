@@ -47,7 +47,7 @@ class TfidfIndex:
         return similarities
 
 
-def rank_nearest(similarities: Floats, most: int) -> Ints:
+def rank_by_similarity(similarities: Floats, most: int) -> Ints:
     """Return the indices of the most similar texts, most similar first, without those of similarity 0.
 
     Of texts that are equally similar, the first comes first.

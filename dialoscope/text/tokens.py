@@ -70,7 +70,7 @@ def hash_words(batch: Batch, tokenizer: Tokenizer, tokens: Tokens) -> Tokens:
     return Tokens(numbers[tokens.ids], tokens.lengths)
 
 
-def hashed_grams(words: Tokens, n: int) -> Tokens:
+def hash_ngrams(words: Tokens, n: int) -> Tokens:
     """Return the hashes of the n-grams of hashed words."""
     if n == 1:
         return words

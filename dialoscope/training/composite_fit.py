@@ -11,7 +11,14 @@ from dialoscope.analysis.aspects import NAMES
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.safe_text import printable
-from dialoscope.metrics.shared.combination import ASPECTS, NEUTRAL, RECIPE, Combination, Part, Scale
+from dialoscope.metrics.shared.combination import (
+    ASPECTS,
+    NEUTRAL,
+    RECIPE,
+    Combination,
+    CombinationPart,
+    Scale,
+)
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.recipes import Weighting
 
@@ -26,18 +33,18 @@ _OFFERS = ("overall", "engagement")
 _BOTH = ("overall", "coherence", "engagement")
 
 PARTS = (
-    Part("ruber", "ruber-unreferenced", aspects=_BOTH),
-    Part("pmi", "pmi:lm=smollm2-chat,scale=normalised", aspects=_SUITS),
-    Part("pmi-dialog", "pmi:scale=normalised", aspects=_SUITS),
-    Part("information", "pmi:length=sum", aspects=("engagement",)),
-    Part("relatedness", "relatedness", aspects=_SUITS),
-    Part("self-consistency", "self-consistency:over=last", aspects=_SUITS),
-    Part("fluency", "fluency:lm=smollm2-chat,scale=raw", aspects=("overall",)),
-    Part("fluency-sum", "fluency:scale=raw,length=sum", aspects=("fluency",)),
-    Part("specificity", "specificity", aspects=_OFFERS),
-    Part("words", "words", cap=15, aspects=_OFFERS),
-    Part("repetition", "repetition-2", better="less", excess=0.3),
-    Part("copying", "copying-2", better="less", aspects=_BOTH, excess=0.3),
+    CombinationPart("ruber", "ruber-unreferenced", aspects=_BOTH),
+    CombinationPart("pmi", "pmi:lm=smollm2-chat,scale=normalised", aspects=_SUITS),
+    CombinationPart("pmi-dialog", "pmi:scale=normalised", aspects=_SUITS),
+    CombinationPart("information", "pmi:length=sum", aspects=("engagement",)),
+    CombinationPart("relatedness", "relatedness", aspects=_SUITS),
+    CombinationPart("self-consistency", "self-consistency:over=last", aspects=_SUITS),
+    CombinationPart("fluency", "fluency:lm=smollm2-chat,scale=raw", aspects=("overall",)),
+    CombinationPart("fluency-sum", "fluency:scale=raw,length=sum", aspects=("fluency",)),
+    CombinationPart("specificity", "specificity", aspects=_OFFERS),
+    CombinationPart("words", "words", cap=15, aspects=_OFFERS),
+    CombinationPart("repetition", "repetition-2", better="less", excess=0.3),
+    CombinationPart("copying", "copying-2", better="less", aspects=_BOTH, excess=0.3),
 )
 """The parts of the shipped checkpoint."""
 
@@ -48,7 +55,7 @@ class CompositeRecipe(Weighting):
 
     name: ClassVar[str] = RECIPE
 
-    parts: tuple[Part, ...] = PARTS
+    parts: tuple[CombinationPart, ...] = PARTS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,12 +71,14 @@ class CompositeRecipe(Weighting):
         return {"evenness": self.evenness, "knots": self.knots, "parts": parts}
 
 
-def part_of(text: str) -> Part:
+def part_of(text: str) -> CombinationPart:
     """The part that a text names: `repetition=-repetition-2`, with a minus where less is better."""
     name, _, metric = text.partition("=")
     if not name or not metric.removeprefix("-"):
         raise TrainingError(f"'{printable(text)}' is no part; write it as NAME=METRIC.")
-    return Part(name, metric.removeprefix("-"), better="less" if metric.startswith("-") else "more")
+    return CombinationPart(
+        name, metric.removeprefix("-"), better="less" if metric.startswith("-") else "more"
+    )
 
 
 def by_aspect(ratings: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -20,10 +20,12 @@ def read_whole_dialogues(*corpora: str) -> list[Turns]:
     for corpus in corpora:
         if not is_asset(corpus) and not Path(corpus).exists():
             raise TrainingError(f"There is no file of dialogues {corpus}, nor an asset of that name.")
-    return list(dict.fromkeys(turns for corpus in corpora for turns in whole(read_dialogues(corpus))))
+    return list(
+        dict.fromkeys(turns for corpus in corpora for turns in whole_dialogues(read_dialogues(corpus)))
+    )
 
 
-def whole(examples: Iterable[Example]) -> Iterator[Turns]:
+def whole_dialogues(examples: Iterable[Example]) -> Iterator[Turns]:
     """Whole dialogues from their replies; a reply whose context ends with the one before continues it."""
     last: Turns = ()
     for example in examples:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.core.records import is_blank
-from dialoscope.text.nearest import TfidfIndex, rank_nearest
+from dialoscope.text.nearest import TfidfIndex, rank_by_similarity
 from dialoscope.training.dialogue_split import Turns, share_of, words_of
 from dialoscope.training.recipes import NegativeSampling
 from dialoscope.training.styles import STYLES
@@ -162,7 +162,9 @@ def _near(pool: _Pool, index: int) -> str | None:
     exchange = pool.exchanges[index]
     near = [
         pool.searched[number].reply
-        for number in rank_nearest(pool.nearest.similarities(exchange.context[-1]), 2 * _NEAREST).tolist()
+        for number in rank_by_similarity(
+            pool.nearest.similarities(exchange.context[-1]), 2 * _NEAREST
+        ).tolist()
         if pool.searched[number].dialogue != exchange.dialogue
     ][:_NEAREST]
     return near[pool.rng.integers(len(near))] if near else None

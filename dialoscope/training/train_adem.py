@@ -9,7 +9,7 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import MissingExtra, TrainingError
-from dialoscope.core.progress import bar, notice
+from dialoscope.core.progress import print_notice, progress_bar
 from dialoscope.models.bilinear import Bilinear, encode_replies, resolve_encoder
 from dialoscope.models.checkpoints import WEIGHTS, Checkpoint
 from dialoscope.training.adem_card import card_of_adem, number, spread
@@ -82,7 +82,7 @@ def _check_ratings(rated: RatedReplies) -> None:
 def _announce_data(data: Mapping[str, Any]) -> None:
     scales = "; ".join(f"{name} from {low:g} to {high:g}" for name, (low, high) in data["scales"].items())
     missing = ", ".join(f"{count:,} without {what}" for what, count in sorted(data["left out"].items()))
-    notice(
+    print_notice(
         f"{data['replies']:,} rated replies of {len(data['systems']):,} systems to {data['contexts']:,} "
         f"contexts; ratings of {scales}, mapped to a scale from 1 to 5. Left out: {missing or 'none'}."
     )
@@ -100,7 +100,7 @@ def _fit(data: RatedVectors, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
     """Evaluate on held-out contexts and systems, and fit to all replies with the best number of steps."""
     seeds = range(recipe.seed, recipe.seed + recipe.seeds)
     contexts, systems = rated.contexts, rated.systems
-    with bar("Held-out contexts", recipe.seeds, unit="splits") as advance:
+    with progress_bar("Held-out contexts", recipe.seeds, unit="splits") as advance:
         validations = []
         for seed in seeds:
             validations.append(cross_validate(data, contexts, recipe, seed))
@@ -108,7 +108,7 @@ def _fit(data: RatedVectors, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
     steps = round(median(stop.steps for validation in validations for stop in validation.stops))
     form = fit_form(initial_form(data, recipe.dims), data, recipe, steps)
     form = calibrate(form, validations, data.ratings)
-    with bar("Held-out systems", recipe.folds * len(set(systems)), unit="trainings") as advance:
+    with progress_bar("Held-out systems", recipe.folds * len(set(systems)), unit="trainings") as advance:
         unseen = leave_systems_out(data, systems, validations[0], recipe, advance)
     figures: dict[str, Any] = {
         "steps": steps,
@@ -193,13 +193,13 @@ def _warning(figures: Mapping[str, Any]) -> str:
 def _announce_figures(figures: Mapping[str, Any]) -> None:
     over_parts = {when: values["spearman"] for when, values in figures["contexts"].items()}
     within = {met: figures["systems"]["mean"][met]["spearman"] for met in ("seen", "unseen")}
-    notice(
+    print_notice(
         f"Spearman on held-out contexts: {spread(over_parts['before'])} before, {spread(over_parts['after'])}"
         f" after; within systems {number(within['seen'])} for seen ones, {number(within['unseen'])} for "
         "held-out ones."
     )
     if figures["warning"]:
-        notice(figures["warning"])
+        print_notice(figures["warning"])
 
 
 def _write_checkpoint(place: Workplace, outcome: _Outcome) -> Checkpoint:

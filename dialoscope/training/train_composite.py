@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.core.safe_text import printable
 from dialoscope.core.signature import signature
 from dialoscope.data.replies import read
@@ -111,7 +111,7 @@ def _fit(recipe: CompositeRecipe, scored: ScoredCorpora) -> tuple[Combination, l
     _check_values(recipe, scored)
     folds = cross_validate_corpora(recipe, scored.corpora)
     for fold in folds:
-        notice(f"{fold.corpus} held out, {fold.aspect}: Spearman {fold.spearman:.3f}.")
+        print_notice(f"{fold.corpus} held out, {fold.aspect}: Spearman {fold.spearman:.3f}.")
     return replace(combination, signatures=scored.signatures, models=scored.models), folds
 
 

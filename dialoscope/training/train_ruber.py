@@ -11,7 +11,7 @@ from dialoscope.models.checkpoints import WEIGHTS, Checkpoint
 from dialoscope.models.engines import import_engine
 from dialoscope.models.features import Features, resolve_embedding
 from dialoscope.models.heads import HALF, WORD_VECTORS, Shape
-from dialoscope.models.truncation import latest
+from dialoscope.models.truncation import keep_latest
 from dialoscope.training.dialogue_split import Split
 from dialoscope.training.head_card import card_of_head
 from dialoscope.training.head_data import HeadData, is_in_part, make_head_data
@@ -87,7 +87,7 @@ def _train_head(
     engine = import_engine("head_training", "Training", "dialoscope.training.engines")
     with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:
         texts, contexts = list(data.texts), data.contexts.tolist()
-        shortened = latest(embedding, [texts[number] for number in contexts])
+        shortened = keep_latest(embedding, [texts[number] for number in contexts])
         for number, text in zip(contexts, shortened, strict=True):
             texts[number] = text
         inputs = engine.make_inputs(Features(embedding), texts, Shape.of(recipe.settings()), recipe.device)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.training.dialogue_split import Split, split
 from dialoscope.training.nli_pairs import PairSplit
 
@@ -32,7 +32,7 @@ def split_files(
 
 def describe_data(names: Sequence[str], data: Split | PairSplit, unit: str, licence: str) -> dict[str, Any]:
     """What a card says of the data; their numbers are announced too."""
-    notice(
+    print_notice(
         f"{len(data.train):,} {unit} for training, {len(data.validation):,} for validation; "
         f"{data.removed:,} were left out because they are also in held-out data."
     )
@@ -48,4 +48,4 @@ def describe_data(names: Sequence[str], data: Split | PairSplit, unit: str, lice
 
 def announce_figures(label: str, figures: Mapping[str, float]) -> None:
     """Announce the figures of a model, such as those before the training."""
-    notice(f"{label}: " + "; ".join(f"{name} {value:.4g}" for name, value in figures.items()) + ".")
+    print_notice(f"{label}: " + "; ".join(f"{name} {value:.4g}" for name, value in figures.items()) + ".")

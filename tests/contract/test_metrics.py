@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import dialoscope as ds
 from dialoscope.metrics import METRICS, AdditiveMetric, PoolMetric, metric_class, metrics
 from dialoscope.metrics.shared.base import setting_types
-from dialoscope.models.named_models import is_kind
+from dialoscope.models.named_models import is_protocol
 from dialoscope.runs import evaluate as run
 from dialoscope.text.batch import Batch
 
@@ -23,7 +23,7 @@ from dialoscope.text.batch import Batch
 def faked(name: str) -> str:
     """The settings that put a fake in the place of each model."""
     chosen = metric_class(name)
-    kinds = {key for key, hint in setting_types(chosen).items() if is_kind(hint) and key != "real"}
+    kinds = {key for key, hint in setting_types(chosen).items() if is_protocol(hint) and key != "real"}
     return "".join(f",{key}=fake" for key in sorted(kinds)) if chosen.at_once else ""
 
 

@@ -110,7 +110,7 @@ def test_the_option_forbids_the_network_too(lab):
 def test_the_option_holds_for_the_process(cli, lab, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_OFFLINE", "")
     assert cli("--offline", "assets", "path", "chitchat")[0] == 0
-    assert assets.offline()
+    assert assets.is_offline()
 
 
 def test_verify_tells_what_is_damaged_and_what_to_do(cli, lab):
@@ -151,7 +151,7 @@ def real():
         try:
             return assets.locate(name)
         except AssetError as error:
-            if "was not found" in str(error) or assets.offline():
+            if "was not found" in str(error) or assets.is_offline():
                 pytest.skip(f"the package index cannot be reached: {error}")
             raise
 

@@ -513,11 +513,11 @@ def test_joined_files_can_be_verified_where_they_are_now(tmp_path, cli):
 def test_a_progress_bar_is_shown_only_to_people(sample, monkeypatch, capsys):
     from dialoscope.core import progress
 
-    with progress.bar("Scoring", 100) as advance:
+    with progress.progress_bar("Scoring", 100) as advance:
         advance(50)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.bar("Scoring", 100) as advance:
+    with progress.progress_bar("Scoring", 100) as advance:
         advance(50)
     assert "Scoring" in capsys.readouterr().err

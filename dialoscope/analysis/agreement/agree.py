@@ -36,7 +36,7 @@ from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating, Score
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.rating_columns import Ratings
-from dialoscope.runs.resampling import Draws, halves_interval
+from dialoscope.runs.resampling import Resamples, halves_interval
 from dialoscope.runs.result import CONFIDENCE, DRAWS, Result, check_halves
 from dialoscope.runs.score_columns import Scores
 
@@ -159,7 +159,7 @@ def _matrix(some: Sequence[Floats], items: Ints, settings: AgreementSettings) ->
     again = np.full((1, len(some), len(some)), np.nan)
     if clusters.count > 1:
         again = in_halves(
-            settings.coefficient, values, values, clusters, Draws(settings.draws, settings.seed)
+            settings.coefficient, values, values, clusters, Resamples(settings.draws, settings.seed)
         )
     r = np.eye(len(some))
     for i, j in combinations(range(len(some)), 2):
@@ -180,7 +180,7 @@ def _lengths(given: AgreementInputs, length: Floats, settings: AgreementSettings
     """Spearman's coefficient of each metric with length, for which any curve that rises or falls will do."""
     clusters = Clusters.of(given.items, settings.seed)
     columns = np.stack([column.values for column in given.columns], axis=1)
-    draws = Draws(settings.draws, settings.seed)
+    draws = Resamples(settings.draws, settings.seed)
     halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
     values = [measure("spearman", column, length).value for column in columns.T]
     near = narrow_halves("spearman", halves, np.array(values), clusters.count)

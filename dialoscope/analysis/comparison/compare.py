@@ -18,9 +18,9 @@ from dialoscope.core.records import Rating
 from dialoscope.core.render.document import describe_amounts, group
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.differences import RATED, Both, Measure, differences, measures
-from dialoscope.runs.intervals import MEANS, SUBSAMPLES, Side, equally_many
+from dialoscope.runs.intervals import MEANS, SUBSAMPLES, Side, with_equal_numbers
 from dialoscope.runs.rating_columns import Ratings
-from dialoscope.runs.resampling import HALVES, Draws, fewest_blocks
+from dialoscope.runs.resampling import HALVES, Resamples, fewest_blocks
 from dialoscope.runs.result import CONFIDENCE, Result, check_halves
 from dialoscope.runs.table import differ
 from dialoscope.runs.union import union
@@ -82,7 +82,7 @@ def compare(
         strict=strict,
         confidence=confidence,
         mean=mean,
-        draws=Draws(draws, whole.provenance.seed if seed is None else seed),
+        draws=Resamples(draws, whole.provenance.seed if seed is None else seed),
         progress=progress or (lambda more: None),
     )
     run_notes = (*(whole.provenance.warnings if other is not None else ()), *whole.ratings.notes)
@@ -137,7 +137,7 @@ class _TestSettings(NamedTuple):
     strict: bool
     confidence: float
     mean: str
-    draws: Draws
+    draws: Resamples
     progress: Callable[[int], None]
 
 
@@ -223,7 +223,7 @@ def _orderings(
     systems = dict.fromkeys(name for contrast in contrasts for name in (contrast.a, contrast.b))
     sides = [Side.of(run, system, settings.mean) for system in systems]
     uneven = any(measure.depends_on for measure in chosen.values())
-    equal = equally_many(sides, settings.draws.seed) if uneven else [tuple(sides)]
+    equal = with_equal_numbers(sides, settings.draws.seed) if uneven else [tuple(sides)]
     for name, measure in chosen.items():
         choices = equal if measure.depends_on else [tuple(sides)]
         scores = [math.fsum(map(measure.score, each)) / len(each) for each in zip(*choices, strict=True)]

@@ -8,7 +8,7 @@ from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.sections import number
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.differences import Difference
-from dialoscope.runs.resampling import Draws, Interval
+from dialoscope.runs.resampling import Interval, Resamples
 
 _GATE = re.compile(
     r"\s*(?P<metric>.+?)\s*(?P<sign>>=|<=)\s*"
@@ -82,7 +82,7 @@ FEWEST = 20
 
 
 def evaluate_gate(
-    gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, draws: Draws, *, strict: bool
+    gate: Gate, pair: tuple[str, str], found: Difference, confidence: float, draws: Resamples, *, strict: bool
 ) -> GateVerdict:
     """Whether the claim is surely true, surely false, or neither.
 

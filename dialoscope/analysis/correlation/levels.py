@@ -22,7 +22,7 @@ from dialoscope.analysis.estimate import SAME_IN_HALVES
 from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves, no_interval
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.runs.resampling import Draws, halves_interval, halves_p
+from dialoscope.runs.resampling import Resamples, halves_interval, halves_p
 
 
 class RandomDraws(NamedTuple):
@@ -33,9 +33,9 @@ class RandomDraws(NamedTuple):
     seed: int
 
     @property
-    def halves(self) -> Draws:
+    def halves(self) -> Resamples:
         """The random halves alone."""
-        return Draws(self.draws, self.seed)
+        return Resamples(self.draws, self.seed)
 
 
 class CoefficientValues(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from dialoscope.analysis.halves import Clusters, without_gaps
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.runs.resampling import Draws
+from dialoscope.runs.resampling import Resamples
 
 MANY_REPLIES = 500
 MANY_CONTEXTS = 200
@@ -27,7 +27,7 @@ def suits(clusters: Clusters) -> bool:
     return replies > MOST_REPLIES or np.bincount(clusters.block).max() <= LARGE_CONTEXT * replies
 
 
-def orders_in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Draws) -> Floats:
+def orders_in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Resamples) -> Floats:
     """Each column of x with each column of y in each half, (halves, a, b)."""
     found = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
     weights = 2 * np.concatenate(list(clusters.weights(draws)))

@@ -9,7 +9,7 @@ from dialoscope.analysis.coefficients import Coefficient, Wording, measure
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
 from dialoscope.core.arrays import Floats
-from dialoscope.runs.resampling import Draws, halves_interval
+from dialoscope.runs.resampling import Resamples, halves_interval
 
 COEFFICIENTS = ("pearson", "spearman")
 _WORDS = Wording("the first aspect is", "the second aspect is", "both aspects are")
@@ -28,7 +28,7 @@ class Resampling(NamedTuple):
     """What halves are made of, how many there are, and how much an interval should hold."""
 
     clusters: Clusters
-    draws: Draws
+    draws: Resamples
     confidence: float
 
 

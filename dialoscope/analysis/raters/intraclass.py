@@ -13,7 +13,7 @@ import numpy as np
 from dialoscope.analysis.coefficients import FEWEST
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.runs.rating_columns import Judgements
+from dialoscope.runs.rating_columns import AspectRatings
 from dialoscope.runs.resampling import UNKNOWN, Interval
 from dialoscope.runs.result import CONFIDENCE
 
@@ -48,7 +48,7 @@ class TwoWay(NamedTuple):
     residual: float
 
     @classmethod
-    def of(cls, said: Judgements) -> "TwoWay | None":
+    def of(cls, said: AspectRatings) -> "TwoWay | None":
         """Nothing where there is a gap."""
         n, k = len(np.unique(said.reply)), len(said.raters)
         cells = np.unique(said.reply * max(k, 1) + said.rater)
@@ -76,7 +76,7 @@ class OneWay(NamedTuple):
     within: Within
 
     @classmethod
-    def of(cls, said: Judgements) -> "OneWay":
+    def of(cls, said: AspectRatings) -> "OneWay":
         """From two replies upwards, and with some that have two ratings, all of it is defined."""
         counts = np.bincount(said.reply)
         rated = counts > 0
@@ -117,7 +117,7 @@ def _mean(squares: float, freedom: int, values: Floats) -> float:
     return float(squares) / freedom if squares > 1e-24 * float(np.square(values).sum()) else 0.0
 
 
-def one_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
+def one_way(said: AspectRatings, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
     """ICC(1,1), of a single rating, and ICC(1,k), of the mean of as many as replies have."""
     found = OneWay.of(said)
     if (nothing := found.undefined()) is not None:
@@ -130,7 +130,7 @@ def one_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
     return of_one, _of_mean(of_one, found.harmonic)
 
 
-def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
+def two_way(said: AspectRatings, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
     """ICC(2,1) and ICC(2,k): the same raters throughout, who stand for raters in general."""
     found = TwoWay.of(said)
     if found is None:
@@ -147,7 +147,7 @@ def two_way(said: Judgements, confidence: float = CONFIDENCE) -> tuple[Estimate,
     return of_one, _of_mean(of_one, k)
 
 
-def _why_gaps(said: Judgements) -> str:
+def _why_gaps(said: AspectRatings) -> str:
     if len(said.raters) < 2:
         return "there is one rater"
     return "not every rater rated every reply" if len(np.unique(said.reply)) > 1 else FEW
@@ -245,7 +245,7 @@ class Noise(NamedTuple):
     """What a reply's raters give too much or too little in all their ratings; nothing if it is unknown."""
 
     @classmethod
-    def of(cls, said: Judgements) -> "Noise":
+    def of(cls, said: AspectRatings) -> "Noise":
         """How strict a rater is can be told from many ratings; else it is noise like any other.
 
         Where all raters rated all replies, a strict one lowers all means alike, which no correlation sees.
@@ -284,7 +284,7 @@ class Noise(NamedTuple):
 
 
 def ceiling(
-    said: Judgements,
+    said: AspectRatings,
     groups: Ints | None = None,
     confidence: float = CONFIDENCE,
     noise: Noise | None = None,

@@ -14,7 +14,7 @@ from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, group
 from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number
 from dialoscope.core.safe_text import printable
-from dialoscope.runs.resampling import Draws
+from dialoscope.runs.resampling import Resamples
 
 _ACROSS = 4
 """Aspects side by side in a table; more would not fit a page."""
@@ -117,7 +117,7 @@ class Raters(Report):
     about: tuple[str, ...]
     """What must be known of the ratings."""
     confidence: float
-    draws: Draws
+    draws: Resamples
     """Of contexts, for the intervals of pairs."""
 
     def __getitem__(self, aspect: str) -> AspectReliability:

@@ -17,10 +17,10 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.records import Rating
 from dialoscope.core.safe_text import printable
-from dialoscope.runs.rating_columns import Judgements, Ratings
-from dialoscope.runs.resampling import HALVES, Draws
+from dialoscope.runs.rating_columns import AspectRatings, Ratings
+from dialoscope.runs.resampling import HALVES, Resamples
 from dialoscope.runs.result import CONFIDENCE, Result, check_halves
-from dialoscope.runs.scaling import normalised
+from dialoscope.runs.scaling import normalise_ratings
 
 _LARGEST = 1e50
 """The fourth power of a larger rating is no number, and that of one as small is 0."""
@@ -60,10 +60,10 @@ def raters(
     rows = result.replies.rows_by_name()
     said = said.with_replies(rows)
     if normalise is not None or scales:
-        said = normalised(said, normalise or "scale", scales, wanted)
+        said = normalise_ratings(said, normalise or "scale", scales, wanted)
     valued = _valued(said, wanted)
     seed = result.provenance.seed if seed is None else seed
-    how = Resampling(Clusters.of(result.replies.item[rows], seed), Draws(draws, seed), confidence)
+    how = Resampling(Clusters.of(result.replies.item[rows], seed), Resamples(draws, seed), confidence)
     means = {name: said.means(name, len(rows)) for name in valued}
     systems = result.replies.system_by_name()[rows]
     found = tuple(_aspect(said, name, systems, confidence) for name in valued)
@@ -124,14 +124,14 @@ def _aspect(said: Ratings, name: str, systems: Ints, confidence: float) -> Aspec
     )
 
 
-def _are_places(given: Judgements, per_reply: Ints) -> bool:
+def _are_places(given: AspectRatings, per_reply: Ints) -> bool:
     """Whether raters are places in lists of different lengths, and so no persons."""
     numbered = given.raters == tuple(map(str, range(1, len(given.raters) + 1)))
     return numbered and not given.missing and bool(per_reply.min() < per_reply.max())
 
 
 def _numbers(
-    given: Judgements, each: Sequence[RaterAgreement], systems: Ints, confidence: float
+    given: AspectRatings, each: Sequence[RaterAgreement], systems: Ints, confidence: float
 ) -> dict[str, Estimate]:
     """Everything that is said of an aspect, by name."""
     single, mean = one_way(given, confidence)

@@ -12,7 +12,7 @@ import numpy as np
 from dialoscope.analysis.coefficients import Coefficient, Wording, measure, ranks, round_last_digits
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.runs.rating_columns import Judgements
+from dialoscope.runs.rating_columns import AspectRatings
 
 LEVELS = ("nominal", "ordinal", "interval")
 _WORDS = Wording(
@@ -31,7 +31,7 @@ class RaterAgreement(NamedTuple):
     spearman: Coefficient
 
 
-def leave_one_out(said: Judgements) -> tuple[RaterAgreement, ...]:
+def leave_one_out(said: AspectRatings) -> tuple[RaterAgreement, ...]:
     """Each rater in turn."""
     sums = np.bincount(said.reply, said.value)
     counts = np.bincount(said.reply)
@@ -62,7 +62,7 @@ def _rows_of_each(codes: Ints, count: int) -> Iterator[Ints]:
     yield from np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1])
 
 
-def alpha(said: Judgements, level: str) -> Estimate:
+def alpha(said: AspectRatings, level: str) -> Estimate:
     """Krippendorff's alpha: 1 less the disagreement within replies over that among all ratings.
 
     Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011. What is ordinal is the same as what is

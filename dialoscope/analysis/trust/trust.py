@@ -17,7 +17,7 @@ from dialoscope.analysis.trust.known import FITTED, Trust, shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.safe_text import printable
-from dialoscope.runs.resampling import HALVES, Draws, halves_interval
+from dialoscope.runs.resampling import HALVES, Resamples, halves_interval
 from dialoscope.runs.result import CONFIDENCE, Result, check_halves
 
 LOST = "so many values are the same that it has no interval"
@@ -159,7 +159,7 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredCol
     for name in ("spearman", "pearson"):
         measures[name] = [[_measured(name, ours, theirs) for theirs in y.T] for ours in x.T]
         whole = np.array([[found.value for found in row] for row in measures[name]])
-        found = in_halves(name, x, y, clusters, Draws(draws, one.seed))
+        found = in_halves(name, x, y, clusters, Resamples(draws, one.seed))
         halves[name] = narrow_halves(name, found, whole, clusters.count)
     ends = {name: halves_interval(values, confidence) for name, values in halves.items()}
     z = fisher(halves["spearman"])

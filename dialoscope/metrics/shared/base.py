@@ -29,9 +29,9 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import MetricError
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import ReplyValues, Sums, Tally
-from dialoscope.models.asset_kinds import asset_names_of
-from dialoscope.models.checkpoints import Trained
-from dialoscope.models.named_models import implements, is_kind, resolve_model
+from dialoscope.models.asset_kinds import collect_asset_names
+from dialoscope.models.checkpoints import TrainedModel
+from dialoscope.models.named_models import implements, is_protocol, resolve_model
 from dialoscope.models.protocols import Backend
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import VERSIONS as TOKENIZER_VERSIONS
@@ -148,9 +148,9 @@ class Metric(ABC, Generic[T]):
         hints = setting_types(type(self))
         for setting in dataclasses.fields(self):
             value = getattr(self, setting.name)
-            if is_kind(hints[setting.name]) and isinstance(value, str | os.PathLike):
+            if is_protocol(hints[setting.name]) and isinstance(value, str | os.PathLike):
                 value = resolve_model(hints[setting.name], os.fspath(value), default=setting.default)
-            if isinstance(value, Trained):  # so that the number says of which weights it is
+            if isinstance(value, TrainedModel):  # so that the number says of which weights it is
                 value = value.pinned
             if value is not getattr(self, setting.name):
                 object.__setattr__(self, setting.name, value)
@@ -190,12 +190,12 @@ class Metric(ABC, Generic[T]):
     def backends(self) -> tuple[Backend, ...]:
         """The models behind it."""
         hints = setting_types(type(self))
-        return tuple(getattr(self, name) for name, hint in hints.items() if is_kind(hint))
+        return tuple(getattr(self, name) for name, hint in hints.items() if is_protocol(hint))
 
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The names of the assets that its numbers are made with."""
-        return asset_names_of(self.backends)
+        return collect_asset_names(self.backends)
 
     @property
     def tolerance(self) -> float:
@@ -441,7 +441,7 @@ def _settings_beyond(metric: Metric[Any], variant: str | None) -> list[str]:
 def _setting_texts(metric: Metric[Any], name: str, plain: object) -> list[str]:
     """A setting; of a model its name, where it is another, and each setting of its own: `lm.window=512`."""
     value, kind = getattr(metric, name), setting_types(type(metric))[name]
-    if not is_kind(kind):
+    if not is_protocol(kind):
         return [f"{name}={_word(value)}"]
     named = [] if str(value) == str(plain) else [f"{name}={value}"]
     plain = resolve_model(kind, str(value), default=plain) if named else plain
@@ -468,7 +468,7 @@ def _check_setting(metric: str, name: str, value: object, hint: object) -> None:
         if value not in get_args(hint):
             choices = ", ".join(map(str, get_args(hint)))
             raise MetricError(f"{metric} has no {name} '{value}'. Choose one of: {choices}.")
-    elif is_kind(hint):
+    elif is_protocol(hint):
         if not implements(value, hint):  # type: ignore[arg-type]
             raise MetricError(f"{metric}: {name} must be a {hint.__name__}, not '{value}'.")  # type: ignore[attr-defined]
     elif isinstance(hint, type) and not _is_a(value, hint):

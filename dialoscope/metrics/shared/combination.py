@@ -30,7 +30,7 @@ RECIPE = "composite"
 
 
 @dataclass(frozen=True)
-class Part:
+class CombinationPart:
     """A metric as a part of another."""
 
     name: str
@@ -53,7 +53,7 @@ class Part:
         return {**asdict(self), "cap": None if self.cap == math.inf else self.cap, "aspects": [*self.aspects]}
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Part":
+    def of(cls, told: Mapping[str, Any]) -> "CombinationPart":
         """What was told, read back."""
         cap = math.inf if told["cap"] is None else told["cap"]
         return cls(**{**told, "cap": cap, "aspects": tuple(told["aspects"])})
@@ -85,7 +85,7 @@ class Scale(NamedTuple):
 class Combination:
     """Parts, the scale of each, and for each aspect a weight for each part; the weights add up to 1."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[CombinationPart, ...]
     scales: tuple[Scale, ...]
     weights: Mapping[str, tuple[float, ...]]
     signatures: tuple[str, ...]
@@ -149,7 +149,7 @@ class Combination:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "Combination":
         """What was told, read back; a `ValueError` or the like where something is missing or does not fit."""
-        parts = tuple(map(Part.of, told["parts"]))
+        parts = tuple(map(CombinationPart.of, told["parts"]))
         scales = tuple(Scale(tuple(one["values"]), tuple(one["shares"])) for one in told["scales"])
         weights = {aspect: tuple(given) for aspect, given in told["weights"].items()}
         found = cls(parts, scales, weights, tuple(told["signatures"]), dict(told["models"]))

@@ -15,7 +15,7 @@ from dialoscope.core.tally import Tokens
 from dialoscope.metrics.shared.base import Amount, Bounds, MeanMetric, PoolMetric
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import hashed_grams, reply_words
+from dialoscope.text.tokens import hash_ngrams, reply_words
 
 # Odd, so that multiplying by it (modulo 2**64) loses nothing; not the one that n-grams are hashed with.
 _SPREAD = np.int64(-0x4B47D0C5A9F1E1B3)
@@ -92,11 +92,11 @@ class GramMetric(PoolMetric[Tokens]):
 
     def score(self, tally: Tokens) -> float:
         """Undefined when no reply is n words long."""
-        return self._of_some(np.bincount(numbered(hashed_grams(tally, self.n).ids)), len(tally.ids))
+        return self._of_some(np.bincount(numbered(hash_ngrams(tally, self.n).ids)), len(tally.ids))
 
     def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
         """From the counts of everything, less those of each block."""
-        grams = hashed_grams(tally, self.n)
+        grams = hash_ngrams(tally, self.n)
         gram, block = numbered(grams.ids), np.repeat(blocks.astype(np.int32), grams.lengths)
         every = np.bincount(gram)
         words = np.bincount(blocks, weights=tally.lengths).astype(np.int64)
@@ -133,7 +133,7 @@ class NgramShare(MeanMetric):
 
     def grams(self, batch: Batch) -> Tokens:
         """The hashed n-grams of each reply."""
-        return hashed_grams(reply_words(batch, Tokenizer(self.tokenizer)), self.n)
+        return hash_ngrams(reply_words(batch, Tokenizer(self.tokenizer)), self.n)
 
 
 def numbered(grams: Ints) -> NDArray[np.int32]:

@@ -16,7 +16,7 @@ B = TypeVar("B")
 torch.backends.cuda.matmul.allow_tf32 = False  # float32 means float32
 
 
-def chosen_device(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
     """Return the device of this name; `auto` is the first GPU, or the CPU if there is none."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")

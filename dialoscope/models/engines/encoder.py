@@ -11,7 +11,7 @@ import torch
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines import bert
-from dialoscope.models.engines.device import chosen_device, copy_to_cpu, torch_dtype
+from dialoscope.models.engines.device import choose_device, copy_to_cpu, torch_dtype
 from dialoscope.models.engines.reader import Reader, TokenRow
 from dialoscope.models.engines.rows import in_batches, runs
 from dialoscope.models.locations import find_model
@@ -42,7 +42,7 @@ class TransformerEngine:
     def __init__(self, description: "Transformer") -> None:
         self.model = find_model(description.model, description.revision)
         self.config = self.model.config
-        self.device, self.dtype = chosen_device(description.device), torch_dtype(description.dtype)
+        self.device, self.dtype = choose_device(description.device), torch_dtype(description.dtype)
         self.reader = Reader(self.model.folder, self.config, description.max_tokens)
         self.budget = description.budget or BUDGET.get(self.device.type, BUDGET["cpu"])
         self.body: Body

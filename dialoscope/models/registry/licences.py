@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Literal, get_args
 
 from dialoscope.core.errors import AssetError
-from dialoscope.core.progress import notice
+from dialoscope.core.progress import print_notice
 from dialoscope.core.safe_text import printable
 from dialoscope.models.registry.asset import Asset
 from dialoscope.models.registry.entries import ASSETS
@@ -80,9 +80,9 @@ def announce(names: Iterable[str], choice: Choice | None) -> None:
     ]
     hint = f"Shown once; {VARIABLE}=permissive uses only permissive models, any hides this."
     if len(lines) == 1:
-        notice(f"Licence of {lines[0]} {hint}")
+        print_notice(f"Licence of {lines[0]} {hint}")
     elif lines:
-        notice("\n  ".join(["Licences:", *lines]) + f"\n{hint}")
+        print_notice("\n  ".join(["Licences:", *lines]) + f"\n{hint}")
 
 
 def allow(user: str, names: Iterable[str], licence: str | None) -> None:

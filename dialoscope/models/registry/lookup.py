@@ -16,7 +16,13 @@ from dialoscope.models.registry.folder import (
     find_damage,
     is_valid,
 )
-from dialoscope.models.registry.places import how_to_carry, offline, place_of, ready_folder, shipped_place
+from dialoscope.models.registry.places import (
+    cached_folder,
+    explain_offline_fetch,
+    is_offline,
+    shipped_folder,
+    user_assets_folder,
+)
 
 
 class Status(NamedTuple):
@@ -64,7 +70,7 @@ def repair_advice(damaged: Status) -> str:
     name = damaged.asset.name
     if damaged.asset.shipped:
         return "Install dialoscope again."
-    if damaged.folder == place_of(name):
+    if damaged.folder == cached_folder(name):
         return f"Fetch it again: dialoscope assets remove {name} && dialoscope assets fetch {name}"
     return f"Copy it to {damaged.folder} again, or move that folder away."
 
@@ -79,7 +85,7 @@ def remove(names: Iterable[str]) -> list[str]:
 def fingerprint(name: str) -> str:
     """Return the hash of the content, which is the same on every machine and is checked in user folders."""
     asset = get_asset(name)
-    folder = _user_folder(asset) or (shipped_place(asset.name) if asset.shipped else None)
+    folder = _user_folder(asset) or (shipped_folder(asset.name) if asset.shipped else None)
     if folder is not None:
         problem = find_damage(asset, folder)
         _refuse(asset, folder, problem or _content_problem(asset, folder, file_states(asset, folder)))
@@ -111,15 +117,15 @@ def _find(asset: Asset) -> Path | None:
         _refuse(asset, user_folder, find_damage(asset, user_folder))
         return user_folder
     if asset.shipped:
-        _refuse(asset, shipped_place(asset.name), find_damage(asset, shipped_place(asset.name)))
-        return shipped_place(asset.name)
-    folder = place_of(asset.name)
+        _refuse(asset, shipped_folder(asset.name), find_damage(asset, shipped_folder(asset.name)))
+        return shipped_folder(asset.name)
+    folder = cached_folder(asset.name)
     return folder if is_valid(asset, folder) else None
 
 
 def _refuse(asset: Asset, folder: Path, problem: str) -> None:
     """Raise an error if a folder of the user or of this package has a problem."""
-    if problem and folder == shipped_place(asset.name):
+    if problem and folder == shipped_folder(asset.name):
         raise AssetError(f"{folder} is damaged: {problem}. Install dialoscope again.")
     if problem:
         raise AssetError(
@@ -135,15 +141,15 @@ def _content_problem(asset: Asset, folder: Path, states: tuple[tuple[int, ...], 
 
 def _user_folder(asset: Asset) -> Path | None:
     """Return the folder of an asset in DIALOSCOPE_ASSETS, if it exists."""
-    parent = ready_folder()
+    parent = user_assets_folder()
     return parent / asset.name if parent is not None and (parent / asset.name).is_dir() else None
 
 
 def _fetch(asset: Asset) -> Path:
-    if offline():
+    if is_offline():
         raise AssetError(
             f"{_why_unusable(asset)} DIALOSCOPE_OFFLINE prevents fetching. "
-            f"Unset it, or {how_to_carry(asset.name)}."
+            f"Unset it, or {explain_offline_fetch(asset.name)}."
         )
     from dialoscope.models.registry import fetching  # loads urllib etc. only if needed
 
@@ -152,7 +158,7 @@ def _fetch(asset: Asset) -> Path:
 
 def _why_unusable(asset: Asset) -> str:
     """Return why the asset in the cache cannot be used: it is missing or damaged."""
-    folder = place_of(asset.name)
+    folder = cached_folder(asset.name)
     if not folder.is_dir():
         return f"{asset.name} ({asset.about}) is not on this machine, and"
     problem = find_content_damage(asset, folder) or f"{MANIFEST} is missing"
@@ -161,7 +167,7 @@ def _why_unusable(asset: Asset) -> str:
 
 def _folder(asset: Asset) -> Path | None:
     """Return the folder of an asset, damaged or not, or None if it is not installed."""
-    folder = shipped_place(asset.name) if asset.shipped else place_of(asset.name)
+    folder = shipped_folder(asset.name) if asset.shipped else cached_folder(asset.name)
     return _user_folder(asset) or (folder if folder.is_dir() else None)
 
 

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dialoscope.models.registry.asset import IndexFile
-from dialoscope.models.registry.download import Network, Page, Unavailable, fetch_page, shown
+from dialoscope.models.registry.download import Network, Page, Unavailable, fetch_page, remove_password
 
 _PUBLIC = "https://pypi.org/simple"
 _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPT = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
 
-class Link(NamedTuple):
+class IndexLink(NamedTuple):
     """The address of a file, and the hash that the index gives for it, if any."""
 
     url: str
@@ -81,7 +81,7 @@ def _environment_settings() -> dict[str, str]:
     }
 
 
-def find_links(file: IndexFile, where: Sources) -> Iterator[Link]:
+def find_links(file: IndexFile, where: Sources) -> Iterator[IndexLink]:
     """Yield all links to files of this name, in pip's order; raise Unavailable if there is none."""
     reasons = []
     count = 0
@@ -94,7 +94,7 @@ def find_links(file: IndexFile, where: Sources) -> Iterator[Link]:
                 count += 1
                 yield link
             if count == before:
-                reasons.append(f"{shown(source)} has none")
+                reasons.append(f"{remove_password(source)} has none")
         except Unavailable as problem:
             reasons.append(str(problem))
     if not count:
@@ -120,7 +120,7 @@ def _number(settings: Mapping[str, str], names: Sequence[str], default: float) -
     return default
 
 
-def _find_on_index(index: str, file: IndexFile, network: Network) -> Iterator[Link]:
+def _find_on_index(index: str, file: IndexFile, network: Network) -> Iterator[IndexLink]:
     project = re.sub(r"[-_.]+", "-", file.project).lower()
     url = f"{index.rstrip('/')}/{project}/"
     if url.startswith("file:"):
@@ -128,13 +128,13 @@ def _find_on_index(index: str, file: IndexFile, network: Network) -> Iterator[Li
     yield from _find_matching(fetch_page(url, network, _ACCEPT), url, file.filename)
 
 
-def _find_on_page(source: str, file: IndexFile, network: Network) -> Iterator[Link]:
+def _find_on_page(source: str, file: IndexFile, network: Network) -> Iterator[IndexLink]:
     folder = _local_folder(source)
     if folder is None or folder.suffix in (".html", ".htm"):
         url = source if folder is None else folder.absolute().as_uri()
         yield from _find_matching(fetch_page(url, network, "text/html"), url, file.filename)
     elif (folder / file.filename).is_file():
-        yield Link((folder / file.filename).absolute().as_uri(), "")
+        yield IndexLink((folder / file.filename).absolute().as_uri(), "")
 
 
 def _local_folder(source: str) -> Path | None:
@@ -144,14 +144,14 @@ def _local_folder(source: str) -> Path | None:
     return None if re.match(r"[a-z]+://", source, re.IGNORECASE) else Path(source).expanduser()
 
 
-def _find_matching(answer: Page, url: str, filename: str) -> Iterator[Link]:
+def _find_matching(answer: Page, url: str, filename: str) -> Iterator[IndexLink]:
     for link in _read_json(answer) if answer.media_type == _JSON else _read_html(answer):
         try:
             target = urllib.parse.urlsplit(urllib.parse.urljoin(answer.address, link.url))
         except ValueError:
             continue  # a link to nowhere
         if urllib.parse.unquote(target.path.rpartition("/")[2]) == filename:
-            yield Link(_add_password(url, target), link.sha256)
+            yield IndexLink(_add_password(url, target), link.sha256)
 
 
 def _add_password(index: str, target: urllib.parse.SplitResult) -> str:
@@ -163,22 +163,22 @@ def _add_password(index: str, target: urllib.parse.SplitResult) -> str:
     return target._replace(fragment="").geturl()
 
 
-def _read_json(answer: Page) -> Iterator[Link]:
+def _read_json(answer: Page) -> Iterator[IndexLink]:
     try:
         files: list[dict[str, Any]] = json.loads(answer.content)["files"]
         for file in files:
-            yield Link(str(file["url"]), str(file.get("hashes", {}).get("sha256", "")))
+            yield IndexLink(str(file["url"]), str(file.get("hashes", {}).get("sha256", "")))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Unavailable(f"{shown(answer.address)} is no page of a package index") from None
+        raise Unavailable(f"{remove_password(answer.address)} is no page of a package index") from None
 
 
-def _read_html(answer: Page) -> Iterator[Link]:
+def _read_html(answer: Page) -> Iterator[IndexLink]:
     anchors = _Anchors()
     anchors.feed(answer.content.decode("utf-8", errors="replace"))
     for target in anchors.found:
         url, _, fragment = target.partition("#")
         stated = re.search(r"sha256=([0-9a-f]{64})", fragment)
-        yield Link(url, stated[1] if stated else "")
+        yield IndexLink(url, stated[1] if stated else "")
 
 
 class _Anchors(HTMLParser):

@@ -17,33 +17,33 @@ def cache_folder() -> Path:
     return Path(chosen).expanduser().absolute() if chosen else _platform_cache() / "dialoscope"
 
 
-def ready_folder() -> Path | None:
+def user_assets_folder() -> Path | None:
     """Return the user's own folder of assets, `DIALOSCOPE_ASSETS`, which is read and never written."""
     chosen = os.environ.get("DIALOSCOPE_ASSETS")
     return Path(chosen).expanduser().absolute() if chosen else None
 
 
-def place_of(name: str) -> Path:
+def cached_folder(name: str) -> Path:
     """Return the folder in the cache that an asset is fetched into."""
     return cache_folder() / "assets" / name
 
 
-def shipped_place(name: str) -> Path:
+def shipped_folder(name: str) -> Path:
     """Return the folder of an asset that this package brings along."""
     return Path(__file__).parent / "trained" / name
 
 
-def offline() -> bool:
+def is_offline() -> bool:
     """Whether `DIALOSCOPE_OFFLINE` forbids the network."""
-    return switched_on("DIALOSCOPE_OFFLINE")
+    return is_switched_on("DIALOSCOPE_OFFLINE")
 
 
-def switched_on(variable: str) -> bool:
+def is_switched_on(variable: str) -> bool:
     """Whether an environment variable says yes."""
     return os.environ.get(variable, "").strip().lower() not in ("", "0", "no", "false", "off")
 
 
-def how_to_carry(name: str) -> str:
+def explain_offline_fetch(name: str) -> str:
     """Return what to do where an asset cannot be fetched, as part of a message."""
     return (
         f"fetch it where there is a network (dialoscope assets fetch {name}), copy its folder from there "

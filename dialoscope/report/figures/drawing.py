@@ -63,7 +63,7 @@ _OTHER_SCRIPTS = (
 """Fonts that have what matplotlib's own lacks, where one is installed; elsewhere a box is drawn."""
 
 
-def ready(path: str | Path) -> None:
+def check_file(path: str | Path) -> None:
     """Say before anything is computed that a figure could not be had: its name, its folder, matplotlib."""
     place = Path(path)
     if place.suffix.lower().removeprefix(".") not in _DATES:
@@ -83,7 +83,7 @@ def ready(path: str | Path) -> None:
 
 def save(figure: "Figure", path: str | Path) -> Path:
     """Write a figure as SVG, PNG or PDF, by the name's ending; the same figure gives the same bytes."""
-    ready(path)
+    check_file(path)
     place = Path(path)
     kind = place.suffix.lower().removeprefix(".")
     out = io.BytesIO()

@@ -15,7 +15,7 @@ from transformers.pytorch_utils import Conv1D
 
 from dialoscope.core.errors import TrainingError
 from dialoscope.models.engines.causal import load, quiet
-from dialoscope.models.engines.device import chosen_device
+from dialoscope.models.engines.device import choose_device
 from dialoscope.models.locations import ADAPTER, ADAPTER_WEIGHTS, Model, base_name, configuration, find_model
 from dialoscope.training.engines.loop import Task
 from dialoscope.training.recipes import TransformerRecipe
@@ -37,7 +37,7 @@ class Learner:
         self.files = find_model(recipe.model)
         if self.files.adapter:
             self._check_adapter(self.files.adapter)
-        self.device = chosen_device(recipe.device)
+        self.device = choose_device(recipe.device)
         torch.manual_seed(recipe.seed)  # for weights that are new
         files = Model(self.files.folder) if recipe.method == "lora" else self.files
         whole, missing = load(kind, files, self.device, torch.float32, "something to train", labels=labels)

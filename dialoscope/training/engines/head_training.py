@@ -13,7 +13,7 @@ from safetensors.torch import save
 from torch.nn.functional import cross_entropy
 
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.models.engines.device import chosen_device
+from dialoscope.models.engines.device import choose_device
 from dialoscope.models.engines.heads import Head
 from dialoscope.models.features import Features, Pooling
 from dialoscope.models.heads import Shape
@@ -88,8 +88,8 @@ class WordInputs:
 def make_inputs(features: Features, texts: Sequence[str], shape: Shape, device: str) -> Inputs:
     """The vectors of all texts, as a head of this shape reads them."""
     if shape.recurrent:
-        return WordInputs(features, texts, chosen_device(device))
-    return PooledInputs(features, texts, shape.pooling, chosen_device(device))
+        return WordInputs(features, texts, choose_device(device))
+    return PooledInputs(features, texts, shape.pooling, choose_device(device))
 
 
 @contextmanager
@@ -116,7 +116,7 @@ class HeadTask:
 
     def __init__(self, recipe: RuberRecipe, data: HeadData, inputs: Inputs) -> None:
         self.recipe, self.data, self.inputs = recipe, data, inputs
-        self.device = chosen_device(recipe.device)
+        self.device = choose_device(recipe.device)
         torch.manual_seed(recipe.seed)  # for weights that are new
         self.head = Head(Shape.of(recipe.settings()), inputs.dims).to(self.device)
         self.model: torch.nn.Module = self.head

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.core.progress import bar, notice
+from dialoscope.core.progress import print_notice, progress_bar
 from dialoscope.training.recipes import EpochRecipe
 from dialoscope.training.workplace import State, Workplace
 
@@ -89,7 +89,7 @@ class Loop:
         batches = self.task.batches(self.state.epoch)
         self.task.model.train()
         label = f"Epoch {self.state.epoch + 1} of {self.recipe.epochs}"
-        with bar(label, len(batches), unit="batches") as advance:
+        with progress_bar(label, len(batches), unit="batches") as advance:
             advance(self.state.step)
             for step in range(self.state.step, len(batches)):
                 loss = self._step(batches[step], step, len(batches))
@@ -128,7 +128,7 @@ class Loop:
             self.place.settle(self.place.best)
         self.state = self.state.after_epoch(validation)
         last = self.state.history[-1]
-        notice(f"Epoch {last['epoch']}: training {last['training']:.4f}, validation {validation:.4f}.")
+        print_notice(f"Epoch {last['epoch']}: training {last['training']:.4f}, validation {validation:.4f}.")
         self._save()
 
     def _save(self) -> None:
@@ -152,7 +152,7 @@ class Loop:
             self.optimizer.state[weight] = {
                 key: value if key == "step" else value.to(weight.device) for key, value in state.items()
             }
-        notice(f"Resuming epoch {self.state.epoch + 1} after {self.state.step} batches.")
+        print_notice(f"Resuming epoch {self.state.epoch + 1} after {self.state.step} batches.")
 
 
 def _copy(weights: Weights) -> dict[str, torch.Tensor]:

@@ -10,9 +10,9 @@ import scipy.stats
 import dialoscope as ds
 from dialoscope.analysis.comparison.gate import Gate, evaluate_gate, signed
 from dialoscope.runs.differences import Difference, LeftOut
-from dialoscope.runs.resampling import Draws, studentised_bounds
+from dialoscope.runs.resampling import Resamples, studentised_bounds
 
-DRAWS = Draws(4000, 0)
+DRAWS = Resamples(4000, 0)
 BLOCKS = 200
 SCORES = scipy.stats.norm.ppf((np.arange(BLOCKS) + 0.5) / BLOCKS)
 UNIT = studentised_bounds(0.0, SCORES, 0.95, DRAWS).high

@@ -5,9 +5,9 @@ import pytest
 
 from dialoscope.analysis import coefficients, halves
 from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves, no_interval
-from dialoscope.runs.resampling import Draws
+from dialoscope.runs.resampling import Resamples
 
-DRAWS = Draws(20, seed=1)
+DRAWS = Resamples(20, seed=1)
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def test_a_half_has_the_coefficient_of_its_replies(name, data):
 def test_few_contexts_have_every_set_of_them(name, data):
     x, y, clusters = data
     few = clusters.take(np.arange(20))
-    found = in_halves(name, x[:20], y[:20], Clusters(few.block, 5), Draws(1000, 0))
-    assert len(found) == Clusters(few.block, 5).halves(Draws(1000, 0)) == 31
+    found = in_halves(name, x[:20], y[:20], Clusters(few.block, 5), Resamples(1000, 0))
+    assert len(found) == Clusters(few.block, 5).halves(Resamples(1000, 0)) == 31
     whole = coefficients.measure(name, x[:20, 0], y[:20, 0]).value
     assert found[-1, 0, 0] == pytest.approx(whole), "the last set has all of them"
 
@@ -81,9 +81,9 @@ def test_the_order_of_replies_does_not_show(name, data):
 
 def test_ranks_are_the_same_however_many_halves_are_ranked_at_a_time(monkeypatch, data):
     x, y, clusters = data
-    plain = in_halves("spearman", x, y, clusters, Draws(250, 0))
+    plain = in_halves("spearman", x, y, clusters, Resamples(250, 0))
     monkeypatch.setattr(halves, "RANKED_AT_ONCE", 7 * 120)
-    assert np.array_equal(in_halves("spearman", x, y, clusters, Draws(250, 0)), plain, equal_nan=True)
+    assert np.array_equal(in_halves("spearman", x, y, clusters, Resamples(250, 0)), plain, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", coefficients.NAMES)
@@ -91,8 +91,8 @@ def test_where_a_half_does_not_vary_it_is_undefined(name):
     x = np.zeros((40, 1))
     x[0] = 1.0
     clusters = Clusters.of(np.arange(40), seed=0)
-    found = in_halves(name, x, np.arange(40.0)[:, None], clusters, Draws(50, seed=0))[:, 0, 0]
-    without = [0 not in rows for rows in rows_of_halves(clusters, Draws(50, seed=0))]
+    found = in_halves(name, x, np.arange(40.0)[:, None], clusters, Resamples(50, seed=0))[:, 0, 0]
+    without = [0 not in rows for rows in rows_of_halves(clusters, Resamples(50, seed=0))]
     assert sum(without) == 25, "each half comes with the other"
     if name == "accuracy":  # people do distinguish these replies, and the metric guesses
         assert (found[without] == 0.5).all()
@@ -102,9 +102,9 @@ def test_where_a_half_does_not_vary_it_is_undefined(name):
 
 def test_many_contexts_become_fewer_blocks_for_pairs(monkeypatch, data):
     x, y, clusters = data
-    exact = in_halves("kendall", x, y, clusters, Draws(400, seed=1))
+    exact = in_halves("kendall", x, y, clusters, Resamples(400, seed=1))
     monkeypatch.setattr(halves, "MOST_PAIRED_BLOCKS", 15)
-    fewer = in_halves("kendall", x, y, clusters, Draws(400, seed=1))
+    fewer = in_halves("kendall", x, y, clusters, Resamples(400, seed=1))
     assert fewer.std(axis=0) == pytest.approx(exact.std(axis=0), rel=0.5)
     assert fewer.mean(axis=0) == pytest.approx(exact.mean(axis=0), abs=0.03)
 
@@ -114,8 +114,8 @@ def test_clustered_replies_have_wider_intervals():
     context = rng.normal(size=(50, 1))
     x = np.repeat(context, 8, axis=0) + 0.1 * rng.normal(size=(400, 1))
     y = np.repeat(context + rng.normal(size=(50, 1)), 8, axis=0) + 0.1 * rng.normal(size=(400, 1))
-    together = in_halves("spearman", x, y, Clusters.of(np.repeat(np.arange(50), 8), 0), Draws(300, 0))
-    apart = in_halves("spearman", x, y, Clusters.of(np.arange(400), 0), Draws(300, 0))
+    together = in_halves("spearman", x, y, Clusters.of(np.repeat(np.arange(50), 8), 0), Resamples(300, 0))
+    apart = in_halves("spearman", x, y, Clusters.of(np.arange(400), 0), Resamples(300, 0))
     assert together.std() > 2 * apart.std()
 
 

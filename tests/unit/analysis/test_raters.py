@@ -14,7 +14,7 @@ from dialoscope.analysis.coefficients import Coefficient
 from dialoscope.analysis.raters.outliers import find_outliers
 from dialoscope.analysis.raters.reliability import RaterAgreement, leave_one_out
 from dialoscope.runs.rating_columns import Ratings
-from dialoscope.runs.scaling import normalised
+from dialoscope.runs.scaling import normalise_ratings
 
 REPLIES = 40
 
@@ -279,7 +279,7 @@ def test_ratings_are_normalised_by_the_scale(odd):
 
 
 def test_ratings_are_normalised_by_each_raters_range(odd):
-    found = normalised(odd.ratings, "rater").of_aspect("sense")
+    found = normalise_ratings(odd.ratings, "rater").of_aspect("sense")
     for place, name in enumerate(found.raters):
         own = found.value[found.rater == place]
         assert (own.min(), own.max()) == (0, 1), name

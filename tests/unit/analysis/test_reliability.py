@@ -9,7 +9,7 @@ import pytest
 from dialoscope.analysis.raters import intraclass
 from dialoscope.analysis.raters.intraclass import ONE_EACH, ceiling, one_way, two_way
 from dialoscope.analysis.raters.reliability import LEVELS, alpha, leave_one_out
-from dialoscope.runs.rating_columns import Judgements
+from dialoscope.runs.rating_columns import AspectRatings
 
 _ = math.nan
 
@@ -33,7 +33,7 @@ def judged(grid, raters=None):
     grid = np.array(grid, float)
     reply, rater = np.nonzero(~np.isnan(grid))
     names = raters or tuple(map(str, range(1, grid.shape[1] + 1)))
-    return Judgements(reply, rater, grid[reply, rater], names, int(np.isnan(grid).sum()))
+    return AspectRatings(reply, rater, grid[reply, rater], names, int(np.isnan(grid).sum()))
 
 
 def drawn(replies, raters, *, truth=1.0, noise=1.0, bias=0.0, missing=0.0, seed=0):
@@ -217,7 +217,7 @@ def test_neither_the_order_of_ratings_nor_of_raters_matters(of):
     said = judged(np.round(grid, 1))
     rng = np.random.default_rng(1)
     order, raters, replies = rng.permutation(len(said.value)), rng.permutation(5), rng.permutation(40)
-    mixed = Judgements(
+    mixed = AspectRatings(
         replies[said.reply[order]], raters[said.rater[order]], said.value[order], said.raters, said.missing
     )
     measure = {"one-way": one_way, "two-way": two_way, "ceiling": ceiling}.get(of, lambda one: alpha(one, of))

@@ -6,7 +6,7 @@ import pytest
 from dialoscope.analysis.correlation import row_orders
 from dialoscope.analysis.correlation.row_orders import in_common, orders_in_halves, suits, untied
 from dialoscope.analysis.halves import Clusters, in_halves
-from dialoscope.runs.resampling import Draws
+from dialoscope.runs.resampling import Resamples
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 64, 150])
@@ -27,7 +27,7 @@ def test_halves_to_the_first_order_are_those_of_all_pairs(name):
     y = np.round(2 * rng.normal(size=(600, 2)) + of_context)
     x = rng.normal(size=(600, 3)) + 0.5 * y[:, :1] + of_context
     x[:30, 1] = np.nan
-    clusters, draws = Clusters.of(item, 0), Draws(300, 0)
+    clusters, draws = Clusters.of(item, 0), Resamples(300, 0)
     assert suits(clusters)
     ours, exact = (one(name, x, y, clusters, draws) for one in (orders_in_halves, in_halves))
     assert ours.shape == exact.shape == (300, 3, 2)

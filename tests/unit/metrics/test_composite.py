@@ -11,7 +11,7 @@ import dialoscope as ds
 from dialoscope.core.errors import DataError, MetricError, RunError, TrainingError
 from dialoscope.core.signature import signature
 from dialoscope.metrics import metrics
-from dialoscope.metrics.shared.combination import ASPECTS, Part, load
+from dialoscope.metrics.shared.combination import ASPECTS, CombinationPart, load
 from dialoscope.models.fakes import FakeClassifier, FakeEncoder, FakeLanguageModel
 from dialoscope.models.registry import ASSETS
 from dialoscope.training.composite_fit import CompositeRecipe
@@ -20,10 +20,10 @@ from dialoscope.training.train_composite import score_corpora, train_composite
 OVERALL = "composite:model=fake"
 TALK = ("do you like tea?", "I like tea", "and cake?")
 PARTS = (
-    Part("pmi", "pmi:lm=fake"),
-    Part("fluency", "fluency:lm=fake,scale=raw", aspects=("overall", "fluency")),
-    Part("words", "words", cap=6),
-    Part("repetition", "repetition-1", better="less"),
+    CombinationPart("pmi", "pmi:lm=fake"),
+    CombinationPart("fluency", "fluency:lm=fake,scale=raw", aspects=("overall", "fluency")),
+    CombinationPart("words", "words", cap=6),
+    CombinationPart("repetition", "repetition-1", better="less"),
 )
 
 
@@ -234,11 +234,13 @@ def test_what_cannot_be_learned_from_is_refused_and_nothing_is_left(corpus, tmp_
     with pytest.raises(TrainingError, match="There are no ratings to fit weights to"):
         train_composite([corpus("mood", aspect="mood")], folder, recipe)
     with pytest.raises(TrainingError, match=r"fluency:lm=fake has a scale that is fitted to each run, so it"):
-        train_composite([corpus("own")], folder, CompositeRecipe((Part("own", "fluency:lm=fake"),)))
+        train_composite(
+            [corpus("own")], folder, CompositeRecipe((CombinationPart("own", "fluency:lm=fake"),))
+        )
     with pytest.raises(
         TrainingError, match=r"The part all \(self-bleu\) has no value for single replies; na"
     ):
-        train_composite([corpus("all")], folder, CompositeRecipe((Part("all", "self-bleu"),)))
+        train_composite([corpus("all")], folder, CompositeRecipe((CombinationPart("all", "self-bleu"),)))
     twice = corpus("one")
     with pytest.raises(TrainingError, match="Two files have the same name in folders of the same name"):
         train_composite([twice, twice.with_suffix(".json").resolve()], folder, recipe)
@@ -306,7 +308,7 @@ def test_a_model_that_has_changed_since_is_refused(trained):
 
 
 def test_a_part_with_a_scale_of_its_own_is_refused(trained):
-    parts = (Part("coherence", "coherence:lm=fake"), *PARTS[1:])
+    parts = (CombinationPart("coherence", "coherence:lm=fake"), *PARTS[1:])
     signatures = ("", *load(trained.folder).signatures[1:])
     with pytest.raises(
         MetricError, match="coherence:lm=fake has a scale of its own that is fitted to each run"

@@ -100,7 +100,7 @@ def test_a_gpu_that_torch_cannot_use_is_pointed_out(driver, monkeypatch):
 def test_what_is_switched_off_is_said(monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
     monkeypatch.setenv("DIALOSCOPE_SCORES", "off")
-    assert assets.offline()
+    assert assets.is_offline()
     assert about(ds.doctor(), "network").said == "offline"
     assert about(ds.doctor(), "score cache").said == "off"
 

@@ -35,7 +35,7 @@ from dialoscope.models.engines import (
 from dialoscope.models.engines import (
     language_model as lm_engine,
 )
-from dialoscope.models.engines.device import chosen_device, halving
+from dialoscope.models.engines.device import choose_device, halving
 from dialoscope.models.engines.packing import cut
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Continuation, Generation, LanguageModel
@@ -449,7 +449,7 @@ def test_an_unknown_device_is_refused(tiny):
     for device in ("quantum", "cuda:99"):
         with pytest.raises(BackendError, match=f"There is no device '{device}' here: ."):
             TransformerLanguageModel(str(tiny("llama")), device=device).log_probabilities(PAIRS)
-    assert chosen_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert choose_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
 
 
 # Models that cannot be used

@@ -12,7 +12,7 @@ from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.heads import HeadClassifier
 from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Continuation, Pair
-from dialoscope.models.truncation import find_cuts, latest, may_exceed
+from dialoscope.models.truncation import find_cuts, keep_latest, may_exceed
 from tests.unit.models.test_heads import checkpoint
 from tests.unit.models.tiny import SENTENCES
 
@@ -77,7 +77,7 @@ def test_a_text_that_cannot_exceed_does_not(minilm, text):
 def test_a_model_that_does_not_say_loses_nothing():
     cut = find_cuts(FakeEncoder(), ["a", "b"])
     assert (cut.limit, cut.beginning.any(), cut.end.any()) == (0, False, False)
-    assert latest(FakeEncoder(), ["a b"]) == ["a b"]
+    assert keep_latest(FakeEncoder(), ["a b"]) == ["a b"]
 
 
 # The newest turn stays

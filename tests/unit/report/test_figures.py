@@ -191,7 +191,7 @@ def test_figures_grow_with_what_they_show(tmp_path):
 def test_a_figure_that_could_not_be_written_is_told_before_it_is_drawn(tmp_path, name, complaint):
     (tmp_path / "taken.svg").mkdir()
     with pytest.raises(DialoscopeError, match=complaint):
-        figures.ready(tmp_path / name)
+        figures.check_file(tmp_path / name)
 
 
 def test_without_matplotlib_the_command_that_brings_it_is_told(tmp_path, monkeypatch):
@@ -204,7 +204,7 @@ def test_without_matplotlib_the_command_that_brings_it_is_told(tmp_path, monkeyp
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"A figure needs matplotlib.*pip install 'dialoscope\[plot\]'"):
-        figures.ready(tmp_path / "out.svg")
+        figures.check_file(tmp_path / "out.svg")
 
 
 def test_matplotlib_is_loaded_when_something_is_drawn():

@@ -11,13 +11,13 @@ from sacrebleu.significance import PairedTest
 import dialoscope as ds
 from dialoscope.runs.differences import Both, differences, measures
 from dialoscope.runs.intervals import Side
-from dialoscope.runs.resampling import Draws
+from dialoscope.runs.resampling import Resamples
 
 
 def difference(result, name, draws=2000, first="a", second="b", mean="replies"):
     (measure,) = (one for one in measures(result) if one.name == name)
     both = Both.of(Side.of(result, first, mean), Side.of(result, second, mean))
-    (found,) = differences([measure], both, Draws(draws, 0))
+    (found,) = differences([measure], both, Resamples(draws, 0))
     return found
 
 
@@ -148,8 +148,10 @@ def test_part_of_the_first_less_the_second(pairs):
     theirs = scipy.stats.bootstrap(
         (apart,), np.mean, confidence_level=0.9, n_resamples=10_000, rng=np.random.default_rng(1)
     )
-    assert found.bounds(0.95, Draws(10_000, 0), 0.9) == pytest.approx(theirs.confidence_interval, abs=0.05)
-    plain = found.bounds(0.95, Draws(10_000, 0))
+    assert found.bounds(0.95, Resamples(10_000, 0), 0.9) == pytest.approx(
+        theirs.confidence_interval, abs=0.05
+    )
+    plain = found.bounds(0.95, Resamples(10_000, 0))
     assert plain.low < second.mean() - first.mean() < plain.high
 
 
@@ -296,7 +298,9 @@ def test_neither_the_order_of_rows_nor_what_else_is_compared_shows():
         assert np.array_equal(ours.halves, theirs.halves, equal_nan=True)
         assert np.array_equal(ours.left_out.second, theirs.left_out.second)
     both = Both.of(Side.of(plain, "a"), Side.of(plain, "b"))
-    for one, found in zip(measures(plain), differences(measures(plain), both, Draws(200, 0)), strict=True):
+    for one, found in zip(
+        measures(plain), differences(measures(plain), both, Resamples(200, 0)), strict=True
+    ):
         alone = difference(plain, one.name, draws=200)
         assert np.array_equal(found.halves, alone.halves, equal_nan=True)
         assert found.p == alone.p

@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from dialoscope.runs.resampling import (
-    Draws,
+    Resamples,
     fewest_blocks,
     half_weights,
     halves_interval,
@@ -19,7 +19,7 @@ from dialoscope.runs.resampling import (
 
 
 def halves(blocks, times, seed=0):
-    return np.concatenate(list(half_weights(blocks, Draws(times, seed))))
+    return np.concatenate(list(half_weights(blocks, Resamples(times, seed))))
 
 
 def means(values, times=10_000, seed=0):
@@ -149,22 +149,24 @@ def left_out(values):
 
 def test_bounds_are_those_of_student_where_nothing_is_skewed():
     values = scipy.stats.norm.ppf((np.arange(60) + 0.5) / 60)
-    low, high = studentised_bounds(values.mean(), left_out(values), 0.95, Draws(20_000, 0))
+    low, high = studentised_bounds(values.mean(), left_out(values), 0.95, Resamples(20_000, 0))
     half = scipy.stats.t.ppf(0.95, 59) * scipy.stats.sem(values)
     assert (low, high) == pytest.approx((-half, half), rel=0.05)
 
 
 def test_bounds_lean_to_the_side_of_the_long_tail():
     values = scipy.stats.lognorm.ppf((np.arange(60) + 0.5) / 60, 1)
-    low, high = studentised_bounds(values.mean(), left_out(values), 0.95, Draws(20_000, 0))
+    low, high = studentised_bounds(values.mean(), left_out(values), 0.95, Resamples(20_000, 0))
     assert high - values.mean() > 1.4 * (values.mean() - low)
 
 
 def test_where_a_single_block_makes_the_difference_there_is_no_upper_bound():
     values = np.zeros(20)
     values[3] = 1.0
-    low, high = studentised_bounds(values.mean(), left_out(values), 0.95, Draws(2000, 0))
+    low, high = studentised_bounds(values.mean(), left_out(values), 0.95, Resamples(2000, 0))
     assert low < 0.05
     assert high == math.inf
-    assert studentised_bounds(1.0, np.full(20, 1.0), 0.95, Draws(100, 0)) == (1.0, 1.0), "the same everywhere"
-    assert all(map(math.isnan, studentised_bounds(1.0, np.array([1.0, math.nan]), 0.95, Draws(100, 0))))
+    assert studentised_bounds(1.0, np.full(20, 1.0), 0.95, Resamples(100, 0)) == (1.0, 1.0), (
+        "the same everywhere"
+    )
+    assert all(map(math.isnan, studentised_bounds(1.0, np.array([1.0, math.nan]), 0.95, Resamples(100, 0))))

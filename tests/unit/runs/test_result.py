@@ -257,7 +257,7 @@ def test_sums_of_draws_do_not_depend_on_the_order_of_adding_up(blocks):
     """As it differs between processors and numbers of threads."""
     rng = np.random.default_rng(blocks)
     sums = resampling.round_for_exact_sums(rng.lognormal(sigma=3, size=(blocks, 3)) * [1, -1e12, 1e-9])
-    (weights,) = resampling.bootstrap_weights(blocks, resampling.Draws(100, seed=0))
+    (weights,) = resampling.bootstrap_weights(blocks, resampling.Resamples(100, seed=0))
     order = rng.permutation(blocks)
     one_by_one = np.array([[sum(row * column) for column in sums.T] for row in weights])
     assert (weights @ sums == one_by_one).all()
@@ -279,7 +279,7 @@ def test_many_items_are_resampled_in_blocks_without_changing_the_width():
     blocks = resampling.blocks_of(np.arange(20_000), resampling.MOST_BLOCKS, seed=0)
     assert len(np.unique(blocks)) == resampling.MOST_BLOCKS
     sums = resampling.block_sums(values, blocks, resampling.MOST_BLOCKS)
-    drawn = resampling.bootstrap_sums(sums, resampling.Draws(2000, seed=0))[:, 0] / 20_000
+    drawn = resampling.bootstrap_sums(sums, resampling.Resamples(2000, seed=0))[:, 0] / 20_000
     low, high = resampling.percentile_interval(drawn, 0.95, resampling.MOST_BLOCKS)
     assert high - low == pytest.approx(2 * 1.96 / math.sqrt(20_000), rel=0.08)
 

@@ -7,7 +7,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core.errors import BackendError
-from dialoscope.text.nearest import TfidfIndex, rank_nearest, split_words
+from dialoscope.text.nearest import TfidfIndex, rank_by_similarity, split_words
 
 PAIRS = [
     ("where is the station", "round the corner"),
@@ -119,14 +119,14 @@ def test_nearness_is_the_cosine_of_tf_idf():
 
 def test_of_equally_near_ones_the_first_comes_first():
     values = np.array([0.5, 0.0, 0.9, 0.5, 0.5, 0.1])
-    assert [rank_nearest(values, most).tolist() for most in (1, 2, 3, 9)] == [
+    assert [rank_by_similarity(values, most).tolist() for most in (1, 2, 3, 9)] == [
         [2],
         [2, 0],
         [2, 0, 3],
         [2, 0, 3, 4, 5],
     ]
     for order in itertools.permutations(range(4)):
-        assert rank_nearest(np.array([0.2, 0.2, 0.2, 0.2])[list(order)], 2).tolist() == [0, 1]
+        assert rank_by_similarity(np.array([0.2, 0.2, 0.2, 0.2])[list(order)], 2).tolist() == [0, 1]
     assert split_words("Don't — STOP, 42!") == ["don't", "stop", "42"]
 
 

@@ -14,7 +14,7 @@ from dialoscope.metrics import rouge
 from dialoscope.text.batch import Batch
 from dialoscope.text.overlap import overlap
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import hash_words, hashed_grams, replies_of, reply_words
+from dialoscope.text.tokens import hash_ngrams, hash_words, replies_of, reply_words
 
 FEW = st.lists(st.sampled_from("abcd"), max_size=12)
 CASES = st.lists(st.tuples(FEW, st.lists(FEW, min_size=0, max_size=3)), min_size=1, max_size=8)
@@ -153,7 +153,7 @@ def test_hashes_of_words_are_the_same_in_every_batch():
     first = hash_words(one, tokenizer, replies_of(one, tokenizer)).ids.tolist()
     second = hash_words(other, tokenizer, replies_of(other, tokenizer)).ids.tolist()
     assert first == [second[2], second[1]]
-    pairs = [hashed_grams(reply_words(batch, tokenizer), 2).ids.tolist() for batch in (one, other)]
+    pairs = [hash_ngrams(reply_words(batch, tokenizer), 2).ids.tolist() for batch in (one, other)]
     assert pairs[0][0] not in pairs[1], "a b is not b a"
 
 

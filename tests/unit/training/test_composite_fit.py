@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dialoscope.core.errors import TrainingError
-from dialoscope.metrics.shared.combination import ASPECTS, Combination, Part, Scale, load
+from dialoscope.metrics.shared.combination import ASPECTS, Combination, CombinationPart, Scale, load
 from dialoscope.training.composite_fit import (
     CompositeRecipe,
     RatedCorpus,
@@ -23,7 +23,7 @@ from dialoscope.training.rating_correlation import correlations
 from tests.golden._shared import HERE
 
 GOLDEN = json.loads((HERE / "composite.json").read_text(encoding="utf-8"))
-THREE = (Part("a", "a"), Part("b", "b"), Part("c", "c", better="less"))
+THREE = (CombinationPart("a", "a"), CombinationPart("b", "b"), CombinationPart("c", "c", better="less"))
 
 
 def rated(values, ratings, name="one", source="", aspect="overall"):
@@ -85,7 +85,10 @@ def test_small_corpora_count_as_much_as_large_ones():
 
 
 def test_more_is_no_better_from_the_cap_on_and_less_can_be_better():
-    parts = (Part("words", "words", cap=5), Part("repetition", "repetition", better="less"))
+    parts = (
+        CombinationPart("words", "words", cap=5),
+        CombinationPart("repetition", "repetition", better="less"),
+    )
     found = Combination(parts, (Scale((0.0, 5.0), (0.0, 1.0)),) * 2, {"overall": (0.5, 0.5)}, ("", ""))
     assert found.merits(np.array([[5, 0], [50, 5], [1, 2.5]])).tolist() == [[1, 1], [1, 0], [0.2, 0.5]]
 
@@ -102,7 +105,10 @@ def test_contributions_add_up_to_the_score_and_undefined_parts_add_nothing():
 
 
 def test_what_hardly_any_reply_has_costs_more_than_its_weight():
-    parts = (Part("a", "a"), Part("copying", "copying", better="less", aspects=("overall",), excess=0.4))
+    parts = (
+        CombinationPart("a", "a"),
+        CombinationPart("copying", "copying", better="less", aspects=("overall",), excess=0.4),
+    )
     scales = (Scale((0.0, 1.0), (0.0, 1.0)), Scale((0.0, 0.5), (0.0, 0.95)))
     found = Combination(parts, scales, {"overall": (0.5, 0.5), "coherence": (1.0, 0.0)}, ("", ""))
     values = np.array([[0.5, 0.5], [0.5, 0.75], [0.5, 1.0], [0.5, math.nan], [0.0, 1.0]])
@@ -136,7 +142,11 @@ def test_weights_are_equal_where_they_are_drawn_together_or_nothing_goes_with_th
 
 
 def test_a_part_weighs_in_its_own_aspects_alone():
-    parts = (Part("a", "a"), Part("b", "b", aspects=("coherence",)), Part("c", "c"))
+    parts = (
+        CombinationPart("a", "a"),
+        CombinationPart("b", "b", aspects=("coherence",)),
+        CombinationPart("c", "c"),
+    )
     values = np.random.default_rng(3).normal(size=(40, 3))
     found = fit_weights(CompositeRecipe(parts=parts), [rated(values, values[:, 1])])
     assert found.weights["overall"][1] == 0
@@ -207,10 +217,13 @@ def test_correlations_are_undefined_where_nothing_varies():
     [
         ({"evenness": -1}, r"evenness is -1; it must be 0 or more\."),
         ({"evenness": math.nan}, r"evenness is nan; it must be 0 or more\."),
-        ({"parts": (Part("a", "b"), Part("a", "c"))}, r"Two parts have the same name; give each its own\."),
+        (
+            {"parts": (CombinationPart("a", "b"), CombinationPart("a", "c"))},
+            r"Two parts have the same name; give each its own\.",
+        ),
         ({"knots": 1}, r"knots is 1; it must be 2 or more\."),
         (
-            {"parts": (Part("a", "a", aspects=("overall",)),)},
+            {"parts": (CombinationPart("a", "a", aspects=("overall",)),)},
             r"No part is one of coherence; each aspect needs",
         ),
         ({"parts": ()}, r"No part is one of overall; each aspect needs at least one\."),
@@ -222,8 +235,8 @@ def test_a_recipe_that_makes_nothing_is_refused(settings, told):
 
 
 def test_parts_are_named_by_a_text():
-    assert part_of("pmi=pmi:lm=fake") == Part("pmi", "pmi:lm=fake")
-    assert part_of("twice=-repetition-2") == Part("twice", "repetition-2", better="less")
+    assert part_of("pmi=pmi:lm=fake") == CombinationPart("pmi", "pmi:lm=fake")
+    assert part_of("twice=-repetition-2") == CombinationPart("twice", "repetition-2", better="less")
     for text in ("pmi", "=pmi", "pmi=", "pmi=-"):
         with pytest.raises(TrainingError, match=rf"'{text}' is no part; write it as NAME=METRIC\."):
             part_of(text)
@@ -236,7 +249,7 @@ def test_names_of_parts_are_visible():
 
 
 def whole():
-    parts = (Part("a", "a", cap=3.0), Part("b", "b", aspects=("overall",)))
+    parts = (CombinationPart("a", "a", cap=3.0), CombinationPart("b", "b", aspects=("overall",)))
     scales = (Scale((0.0, 1.0), (0.25, 0.5)), Scale((2.0,), (0.5,)))
     return Combination(parts, scales, dict.fromkeys(ASPECTS, (0.75, 0.25)), ("a|v:1", "b|v:1"), {"m": "hash"})
 

@@ -10,7 +10,7 @@ from dialoscope.training.dialogue_split import (
     share_of,
     split,
     titles_of,
-    whole,
+    whole_dialogues,
     words_of,
 )
 from dialoscope.training.styles import spaced, spaced_lower, tidied
@@ -32,8 +32,8 @@ def test_replies_that_go_on_are_one_dialogue():
         Example("3", "s", "x", ("a",)),
         Example("4", "s", "z", ("y",)),
     ]
-    assert list(whole(examples)) == [("a", "b", "c"), ("a", "x"), ("y", "z")]
-    assert list(whole([])) == []
+    assert list(whole_dialogues(examples)) == [("a", "b", "c"), ("a", "x"), ("y", "z")]
+    assert list(whole_dialogues([])) == []
 
 
 def test_dialogues_that_stand_there_twice_are_read_once(rows):

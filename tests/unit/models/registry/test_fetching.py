@@ -360,7 +360,7 @@ def test_a_bar_is_shown_as_bytes_arrive(site, monkeypatch, fault):
 
         yield moved
 
-    monkeypatch.setattr(fetching, "bar", bar)
+    monkeypatch.setattr(fetching, "progress_bar", bar)
     publish(site(fault))
     site("no-range", extra=True)
     half_there().write_bytes(content(200_000, seed=5))

@@ -36,7 +36,7 @@ SOURCES = {
 
 
 def card(name):
-    return (places.shipped_place(name) / "card.md").read_text(encoding="utf-8")
+    return (places.shipped_folder(name) / "card.md").read_text(encoding="utf-8")
 
 
 def notice(name):
@@ -48,7 +48,7 @@ def notice(name):
 
 def sources(name):
     """The data that a shipped model was trained on, as its card names them."""
-    spec = places.shipped_place(name) / "spec.json"
+    spec = places.shipped_folder(name) / "spec.json"
     if not spec.exists():
         return re.findall(r"`(chitchat|movie-dialogues)`", card(name))
     return [re.split(r"[_:/.]", file)[0] for file in json.loads(spec.read_text())["data"]["files"]]
@@ -256,7 +256,7 @@ def test_so_do_the_parts_of_a_composite(trained, tmp_path):
     part = ds.metric(f"pmi:lm={folder},scale=normalised")
     scale = combination.Scale((0.0, 1.0), (0.0, 1.0))
     parts = combination.Combination(
-        (combination.Part("pmi", str(part)),), (scale,), {"overall": (1.0,)}, (part.signature,)
+        (combination.CombinationPart("pmi", str(part)),), (scale,), {"overall": (1.0,)}, (part.signature,)
     )
     own = tmp_path / "composite"
     own.mkdir()

@@ -15,7 +15,7 @@ from dialoscope.models.registry import asset_table as catalogue
 from dialoscope.models.registry import folder
 from dialoscope.models.registry import lookup as store
 from dialoscope.models.registry.folder import file_states, find_damage
-from dialoscope.models.registry.places import cache_folder, offline, ready_folder
+from dialoscope.models.registry.places import cache_folder, is_offline, user_assets_folder
 from tests.unit.models.registry import toys
 
 SHIPPED = [name for name, asset in assets.ASSETS.items() if asset.shipped]
@@ -67,7 +67,7 @@ def test_without_a_home_it_is_said_what_to_set(monkeypatch):
 )
 def test_offline_is_what_people_write(monkeypatch, value, meant):
     monkeypatch.setenv("DIALOSCOPE_OFFLINE", value)
-    assert offline() is meant
+    assert is_offline() is meant
 
 
 def note(name):
@@ -81,7 +81,7 @@ def test_the_users_folder_goes_before_the_cache(monkeypatch, tmp_path):
     cached = put(cache_folder() / "assets", "minilm")
     note("minilm")
     assert assets.locate("minilm") == cached
-    assert ready_folder() is None
+    assert user_assets_folder() is None
     monkeypatch.setenv("DIALOSCOPE_ASSETS", str(tmp_path / "lab"))
     assert assets.locate("minilm") == cached
     ready = put(tmp_path / "lab", "minilm", manifest=False)
@@ -313,7 +313,7 @@ def test_what_the_package_carries_is_there_and_refused_where_it_is_damaged(monke
     assert assets.present("nli") == here
     copy = tmp_path / "nli"
     shutil.copytree(here, copy)
-    monkeypatch.setattr(store, "shipped_place", lambda name: copy)
+    monkeypatch.setattr(store, "shipped_folder", lambda name: copy)
     assert assets.fingerprint("nli") == assets.ASSETS["nli"].fingerprint
     (copy / "config.json").write_text("{}")
     with pytest.raises(

@@ -9,7 +9,7 @@ import pytest
 from dialoscope.core.errors import AssetError
 from dialoscope.models.registry import IndexFile, fetching, package_index
 from dialoscope.models.registry.download import Network, Unavailable
-from dialoscope.models.registry.package_index import Link, find_links, read_pip_settings, read_sources
+from dialoscope.models.registry.package_index import IndexLink, find_links, read_pip_settings, read_sources
 from tests.unit.models.registry.toys import WHEEL, holds, piece, publish, toy
 
 NAME = "toy-1.0-py3-none-any.whl"
@@ -126,7 +126,9 @@ def test_links_to_nowhere_are_passed_over():
     page = package_index.Page(
         f'<a href="http://[">x</a><a href="{NAME}">x</a>'.encode(), "text/html", "https://one/"
     )
-    assert list(package_index._find_matching(page, "https://one/", NAME)) == [Link(f"https://one/{NAME}", "")]
+    assert list(package_index._find_matching(page, "https://one/", NAME)) == [
+        IndexLink(f"https://one/{NAME}", "")
+    ]
 
 
 def test_where_it_was_not_found_is_told(monkeypatch, tmp_path, site):
@@ -181,7 +183,7 @@ def test_links_to_other_servers_get_no_password():
         b'<a href="https://other/toy-1.0-py3-none-any.whl">x</a>', "text/html", "https://one/"
     )
     assert list(package_index._find_matching(page, "https://me:pw@one/", NAME)) == [
-        Link(f"https://other/{NAME}", "")
+        IndexLink(f"https://other/{NAME}", "")
     ]
 
 

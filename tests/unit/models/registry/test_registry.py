@@ -33,8 +33,8 @@ def test_everything_is_said(asset):
     if asset.shipped:
         assert not asset.base or asset.base in assets.ASSETS
         assert asset.size < 8e6
-        assert (places.shipped_place(asset.name) / "card.md").is_file()
-        assert not folder.find_damage(asset, places.shipped_place(asset.name), hashes=True)
+        assert (places.shipped_folder(asset.name) / "card.md").is_file()
+        assert not folder.find_damage(asset, places.shipped_folder(asset.name), hashes=True)
         return
     assert isinstance(asset.sources[-1], IndexFiles), "the package index is enough"
     assert asset.download_size > 0
