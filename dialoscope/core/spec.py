@@ -6,9 +6,11 @@ addresses, paths and commands can hold both.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import MappingProxyType, UnionType
 from typing import NamedTuple, get_args
+
+from dialoscope.core.suggestions import did_you_mean
 
 SWITCHES = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})
 _SETTING = re.compile(r"([:,])\s*([A-Za-z_][\w.]*)\s*=")
@@ -36,6 +38,25 @@ def split_spec(text: str, is_setting: Callable[[str], bool], *, is_strict: bool 
     bounds = [*(match.start() for match in starts), len(text)]
     values = [text[match.end() : end].strip() for match, end in zip(starts, bounds[1:], strict=True)]
     return Spec(text[: bounds[0]].strip(), tuple(zip((match[2] for match in starts), values, strict=True)))
+
+
+def collect_settings(
+    spec: Spec, owner: str, names: Iterable[str], is_setting: Callable[[str], bool] | None = None
+) -> dict[str, str]:
+    """Return the settings by name; a ValueError says which one does not exist or is named twice.
+
+    `names` are for the message; where keys such as `lm.window` exist besides, `is_setting` decides.
+    """
+    choices = list(names)
+    settings: dict[str, str] = {}
+    for key, value in spec.settings:
+        if not (is_setting(key) if is_setting else key in choices):
+            hint = did_you_mean(key, choices, f"It has: {', '.join(choices) or 'none'}.")
+            raise ValueError(f"{owner} has no setting '{key}'. {hint}")
+        if key in settings:
+            raise ValueError(f"{owner}: {key} is named twice.")
+        settings[key] = value
+    return settings
 
 
 def read_value(text: str, hint: object) -> object:

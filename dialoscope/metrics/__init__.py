@@ -12,6 +12,7 @@ from typing import Any, get_type_hints
 
 from dialoscope.core.errors import DialoscopeError, MetricError
 from dialoscope.core.safe_text import printable
+from dialoscope.core.spec import Spec, collect_settings, read_value, split_spec
 from dialoscope.core.suggestions import did_you_mean
 from dialoscope.core.tally import ColumnTally, Tally
 from dialoscope.metrics.shared.base import (
@@ -129,12 +130,13 @@ def check_licences(named: list[Metric[Any]], licence: str | None) -> list[Metric
 
 
 def _named(text: str, licence: str | None) -> list[Metric[Any]]:
-    head, _, rest = text.strip().partition(":")
+    spec = split_spec(text.strip().rstrip(",:"), lambda _: True)
+    head, _, rest = spec.name.partition(":")
     if "," in head:
         raise MetricError(f"'{text}' is no metric. Name one metric at a time: -m bleu -m rouge.")
     name, main = _split_name(head)
     chosen = metric_class(name)
-    settings = _settings(chosen, rest)
+    settings = _settings(chosen, spec, rest)
     if main is not None:
         if chosen.main_setting in settings:
             raise MetricError(f"{name}: {chosen.main_setting} is named twice.")
@@ -292,20 +294,21 @@ def _split_name(head: str) -> tuple[str, str | None]:
     return head, None
 
 
-def _settings(chosen: type[Metric[Any]], text: str) -> dict[str, str]:
-    known = [field.name for field in dataclasses.fields(chosen)] + (["variant"] if chosen.variants else [])
-    settings = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        key, _, value = (word.strip() for word in part.partition("="))
-        if not value:
-            raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
-        if key not in known and not is_protocol(setting_types(chosen).get(key.partition(".")[0])):
-            hint = did_you_mean(key, known, f"It has: {', '.join(known) or 'none'}.")
-            raise MetricError(f"{chosen.name} has no setting '{key}'. {hint}")
-        if key in settings:
-            raise MetricError(f"{chosen.name}: {key} is named twice.")
-        settings[key] = value
-    return settings
+def _settings(chosen: type[Metric[Any]], spec: Spec, rest: str) -> dict[str, str]:
+    incomplete = [rest, *(f"{key}=" for key, value in spec.settings if not value)]
+    for part in filter(None, incomplete):
+        raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
+    names = [field.name for field in dataclasses.fields(chosen)] + (["variant"] if chosen.variants else [])
+    types = setting_types(chosen)
+    try:
+        return collect_settings(
+            spec,
+            chosen.name,
+            names,
+            lambda key: key in names or is_protocol(types.get(key.partition(".")[0])),
+        )
+    except ValueError as problem:
+        raise MetricError(str(problem)) from None
 
 
 def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
@@ -318,15 +321,8 @@ def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
 
 
 def _read(chosen: type[Metric[Any]], key: str, word: str, hint: object) -> object:
-    """A setting's value from its text; a value of the wrong kind is refused by the metric itself."""
-    if hint is bool and word.lower() in _YES_NO:
-        return _YES_NO[word.lower()]
-    if hint in (int, float):
-        try:
-            return int(word) if hint is int else float(word)
-        except ValueError:
-            raise MetricError(f"{chosen.name}: {key} must be a number, not '{word}'.") from None
-    return word
-
-
-_YES_NO = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})
+    """A setting's value from its text; a text of a wrong choice is refused by the metric itself."""
+    try:
+        return read_value(word, hint)
+    except ValueError as expected:
+        raise MetricError(f"{chosen.name}: {key} must be {expected}, not '{word}'.") from None

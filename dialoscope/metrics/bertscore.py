@@ -14,7 +14,7 @@ from dialoscope.core.tally import Sums
 from dialoscope.metrics.shared.base import Bounds, GradeMetric
 from dialoscope.metrics.shared.bertscore_baseline import Baseline
 from dialoscope.metrics.shared.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
-from dialoscope.metrics.shared.matching import Couple, Matches, remembered_matches, scores
+from dialoscope.metrics.shared.matching import Couple, TokenMatches, remembered_matches, scores
 from dialoscope.metrics.shared.truncation_notes import note_cut_references
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Backend, Encoder
@@ -122,7 +122,7 @@ class _Compared(NamedTuple):
     """The reply."""
     couple: Ints
     """Where it and its reference stand among the matches."""
-    matches: Matches
+    matches: TokenMatches
     special: Ints
     """Tokens that the encoder puts around every text."""
 

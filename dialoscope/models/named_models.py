@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_type_hints
 
 from dialoscope.core.errors import BackendError
+from dialoscope.core.spec import Spec, collect_settings, read_value, split_spec
 from dialoscope.models import protocols
 from dialoscope.models.heads import is_head
 
@@ -63,17 +64,42 @@ def resolve_model(
 
     Args:
         kind: The protocol that the model must implement.
-        text: An asset, a folder, a model on the hub, the address of a server, or `fake`.
+        text: An asset, a folder, a model on the hub, the address of a server, or `fake`; settings may
+            follow, as in `smollm2:window=512`.
         default: The model that a metric uses by default. If the named model is of the same class, it gets
             all other settings of this one.
         settings: Names of settings that the model must have. Only a head has a `hash`, so that a head is
             recognized even if its folder is gone.
     """
-    model = _build(kind, text, settings)
-    if type(model) is not type(default):
-        return model
-    first = dataclasses.fields(model)[:1]  # a fake has no fields
-    return dataclasses.replace(default, **{field.name: getattr(model, field.name) for field in first})
+    spec = split_spec(text, lambda key: key in _setting_names(kind), is_strict=False)
+    model = _build(kind, spec.name, settings)
+    if type(model) is type(default):
+        first = dataclasses.fields(model)[:1]  # a fake has no fields
+        model = dataclasses.replace(default, **{field.name: getattr(model, field.name) for field in first})
+    return dataclasses.replace(model, **_read_settings(type(model), spec)) if spec.settings else model
+
+
+@cache
+def _setting_names(kind: type) -> frozenset[str]:
+    """The settings of all models of a kind."""
+    classes = map(_import_class, _CLASSES[kind].values())
+    return frozenset(field.name for each in classes for field in dataclasses.fields(each)[1:])
+
+
+def _read_settings(chosen: Any, spec: Spec) -> dict[str, Any]:  # noqa: ANN401
+    hints = get_type_hints(chosen)
+    names = [field.name for field in dataclasses.fields(chosen)[1:]]
+    try:
+        words = collect_settings(spec, chosen.name, names)
+    except ValueError as problem:
+        raise BackendError(str(problem)) from None
+    settings = {}
+    for key, word in words.items():
+        try:
+            settings[key] = read_value(word, hints[key])
+        except ValueError as expected:
+            raise BackendError(f"{chosen.name}: {key} must be {expected}, not '{word}'.") from None
+    return settings
 
 
 def _build(kind: type, text: str, settings: Collection[str]) -> Any:  # noqa: ANN401

@@ -76,7 +76,7 @@ class Result(SharedWork):
     """Statistics of all replies, by `Metric.statistics`."""
     ratings: Ratings
     provenance: Provenance
-    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
+    _results: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
     """Intervals and tables by their settings, so that a table that was shown is not made again for a file."""
 
     @property

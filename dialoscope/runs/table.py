@@ -13,7 +13,7 @@ from dialoscope.core.render.document import (
     group,
     list_signatures,
 )
-from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number
+from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Quantity, Section, number
 from dialoscope.core.safe_text import printable
 
 _MEANS = {
@@ -119,7 +119,7 @@ class Table(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The values, and how to read them."""
-        return [self.grid(), Notes(self.notes(details=notes))]
+        return [self.grid(), NoteLines(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each system and metric."""

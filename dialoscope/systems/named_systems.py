@@ -1,16 +1,17 @@
-"""Systems from texts: `smollm2,temperature=0.7`, `command:./bot --fast`, `http://host/v1#model`."""
+"""Systems from texts: `smollm2:temperature=0.7`, `command:./bot --fast`, `http://host/v1#model`."""
 
 import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import MappingProxyType, UnionType
-from typing import Any, get_args, get_type_hints
+from types import MappingProxyType
+from typing import Any, get_type_hints
 
 from dialoscope.core.errors import BackendError
 from dialoscope.core.redaction import without_secrets
 from dialoscope.core.safe_text import printable
-from dialoscope.core.suggestions import closest_names, did_you_mean
+from dialoscope.core.spec import collect_settings, read_value, split_spec
+from dialoscope.core.suggestions import closest_names
 from dialoscope.systems.protocol import System
 
 _KINDS: Mapping[str, str] = MappingProxyType(
@@ -28,7 +29,6 @@ _FORMS = (
     "module:function, path/file.py:function, command:PROGRAM, http://HOST/v1#MODEL, a model (smollm2), "
     "retrieval:CORPUS, file:REPLIES"
 )
-_SETTING = re.compile(r"\s*([A-Za-z_]\w*)\s*=(.*)", re.DOTALL)
 
 
 def system(text: str | System | Callable[..., Any]) -> System:
@@ -41,11 +41,16 @@ def system(text: str | System | Callable[..., Any]) -> System:
         raise BackendError(f"There is no system {text!r:.60}. Name one: {_FORMS}.")
     kind, rest = _split_kind(text.strip())
     chosen = _class(kind)
-    head, words = _split_settings(chosen, rest, is_strict=kind != "command")
+    names = _setting_names(chosen)
+    spec = split_spec(rest, names.__contains__, is_strict=kind != "command")
+    try:
+        words = collect_settings(spec, f"A system of the kind {chosen.name}", names)
+    except ValueError as problem:
+        raise BackendError(str(problem)) from None
     settings = {key: _read(chosen, key, word) for key, word in words.items()}
     if kind in ("http", "https"):
-        return chosen(*_address(head), **settings)  # type: ignore[no-any-return]
-    return chosen(head, **settings)  # type: ignore[no-any-return]
+        return chosen(*_address(spec.name), **settings)  # type: ignore[no-any-return]
+    return chosen(spec.name, **settings)  # type: ignore[no-any-return]
 
 
 def _split_kind(text: str) -> tuple[str, str]:
@@ -55,9 +60,10 @@ def _split_kind(text: str) -> tuple[str, str]:
         return kind, text
     if colon and kind in _KINDS and kind not in ("http", "https"):
         return kind, rest.strip()
-    function = text.partition(",")[0].rpartition(":")[2]
-    if not colon:
+    name = split_spec(text, _setting_names(_class("model")).__contains__).name
+    if ":" not in name:
         return "model", text
+    function = name.rpartition(":")[2]
     if not all(part.isidentifier() for part in function.split(".")):
         closest = closest_names(kind, _KINDS)
         hint = f"Did you mean '{closest[0]}:'?" if closest else f"Name one: {_FORMS}."
@@ -79,32 +85,6 @@ def _setting_names(chosen: Any) -> list[str]:  # noqa: ANN401
     ]
 
 
-def _listed(names: list[str]) -> str:
-    return f"these: {', '.join(names)}" if names else "none"
-
-
-def _split_settings(chosen: Any, text: str, *, is_strict: bool) -> tuple[str, dict[str, str]]:  # noqa: ANN401
-    """The name and the settings; a comma that is not followed by a setting is part of the value before it."""
-    names = _setting_names(chosen)
-    head, *parts = text.split(",")
-    settings: dict[str, str] = {}
-    for part in parts:
-        match = _SETTING.fullmatch(part)
-        if match and match[1] in names:
-            if match[1] in settings:
-                raise BackendError(f"{chosen.name}: {match[1]} is named twice.")
-            settings[match[1]] = match[2].strip()
-        elif match and is_strict:
-            hint = did_you_mean(match[1], names, f"It has {_listed(names)}.")
-            raise BackendError(f"A system of the kind {chosen.name} has no setting '{match[1]}'. {hint}")
-        elif settings:
-            last = next(reversed(settings))
-            settings[last] += f",{part}"
-        else:
-            head += f",{part}"
-    return head.strip(), settings
-
-
 def _address(text: str) -> tuple[str, str]:
     address, _, model = text.partition("#")
     if not model:
@@ -115,24 +95,8 @@ def _address(text: str) -> tuple[str, str]:
 
 def _read(chosen: Any, key: str, word: str) -> object:  # noqa: ANN401
     """The value of a setting from its text."""
-    hint = get_type_hints(chosen)[key]
-    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    if bool in kinds:
-        if word.lower() not in _YES_NO:
-            raise BackendError(
-                f"{chosen.name}: {key} must be yes or no, not '{printable(without_secrets(word))}'."
-            )
-        return _YES_NO[word.lower()]
-    for number in (int, float):
-        if number in kinds:
-            try:
-                return number(word)
-            except ValueError:
-                what = "a whole number" if number is int else "a number"
-                raise BackendError(
-                    f"{chosen.name}: {key} must be {what}, not '{printable(without_secrets(word))}'."
-                ) from None
-    return word
-
-
-_YES_NO = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})
+    try:
+        return read_value(word, get_type_hints(chosen)[key])
+    except ValueError as expected:
+        shown = printable(without_secrets(word))
+        raise BackendError(f"{chosen.name}: {key} must be {expected}, not '{shown}'.") from None

@@ -17,7 +17,7 @@ _MULTIPLIER = np.int64(-0x61C8864680B583EB)
 
 
 @dataclass(frozen=True, eq=False)
-class Ragged:
+class TokenLists:
     """Texts that each reply has any number of."""
 
     tokens: Tokens
@@ -31,12 +31,12 @@ def replies_of(batch: Batch, tokenizer: Tokenizer) -> Tokens:
     return batch.once(("replies", tokenizer), lambda: _number_texts(texts, batch, tokenizer))
 
 
-def references_of(batch: Batch, tokenizer: Tokenizer) -> Ragged:
+def references_of(batch: Batch, tokenizer: Tokenizer) -> TokenLists:
     """Return the words of the references."""
     return batch.once(("references", tokenizer), lambda: _number_field(batch, tokenizer, "references"))
 
 
-def contexts_of(batch: Batch, tokenizer: Tokenizer) -> Ragged:
+def contexts_of(batch: Batch, tokenizer: Tokenizer) -> TokenLists:
     """Return the words of the turns before each reply."""
     return batch.once(("contexts", tokenizer), lambda: _number_field(batch, tokenizer, "context"))
 
@@ -87,10 +87,10 @@ def ngram_positions(tokens: Tokens, n: int) -> tuple[Ints, Ints]:
     return ranges(tokens.starts[:-1], counts), counts
 
 
-def _number_field(batch: Batch, tokenizer: Tokenizer, field: str) -> Ragged:
+def _number_field(batch: Batch, tokenizer: Tokenizer, field: str) -> TokenLists:
     lists: list[tuple[str, ...]] = [getattr(example, field) for example in batch]
     owner = np.repeat(np.arange(len(lists)), np.fromiter(map(len, lists), np.int64, len(lists)))
-    return Ragged(_number_texts(list(chain.from_iterable(lists)), batch, tokenizer), owner)
+    return TokenLists(_number_texts(list(chain.from_iterable(lists)), batch, tokenizer), owner)
 
 
 def _number_texts(texts: list[str], batch: Batch, tokenizer: Tokenizer) -> Tokens:

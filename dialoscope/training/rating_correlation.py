@@ -6,13 +6,13 @@ from dialoscope.analysis.coefficients import measure
 from dialoscope.core.arrays import Floats
 
 
-class Correlations(NamedTuple):
+class RatingCorrelation(NamedTuple):
     """Two correlations with ratings."""
 
     pearson: float
     spearman: float
 
 
-def correlations(values: Floats, ratings: Floats) -> Correlations:
+def correlations(values: Floats, ratings: Floats) -> RatingCorrelation:
     """Correlations over the replies that have a value; NaN for too few, or where either is constant."""
-    return Correlations(*(measure(name, values, ratings).value for name in Correlations._fields))
+    return RatingCorrelation(*(measure(name, values, ratings).value for name in RatingCorrelation._fields))

@@ -120,6 +120,15 @@ def test_no_two_modules_share_a_name():
     assert not {name: sorted(found) for name, found in homes.items() if not nested(found)}
 
 
+def test_no_two_public_classes_share_a_name():
+    homes = defaultdict(list)
+    for path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(PACKAGE)))
+    assert not {name: places for name, places in homes.items() if len(places) > 1}
+
+
 def nested(homes) -> bool:
     shortest = min(homes, key=len)
     return all(home.startswith(shortest) for home in homes)

@@ -12,7 +12,7 @@ from dialoscope.analysis.agreement.text_tree import draw_tree
 from dialoscope.analysis.coefficients import format_coefficient
 from dialoscope.analysis.estimate import UNKNOWN, Estimate
 from dialoscope.core.render.document import Report, choose_notes
-from dialoscope.core.render.sections import Grid, GridCell, Notes, Paragraph, Section
+from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Paragraph, Section
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class Agreement(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """Heatmap and dendrogram side by side, the clusters, advice, and how to read them."""
-        advice = Notes([advice.sentence for advice in self.advice], title="Advice:", bullets=True)
+        advice = NoteLines([advice.sentence for advice in self.advice], title="Advice:", bullets=True)
         picture = _picture(self.plain, self.settings.cut)
-        return [picture, *self._clusters(), advice, Notes(self.notes(details=notes))]
+        return [picture, *self._clusters(), advice, NoteLines(self.notes(details=notes))]
 
     def content(self) -> dict[str, Any]:
         """Everything, for JSON."""

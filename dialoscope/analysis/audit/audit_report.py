@@ -11,7 +11,7 @@ from typing import Any
 from dialoscope.analysis.audit.curve import SURE, AuditCurve
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, list_signatures
-from dialoscope.core.render.sections import Grid, Notes, Section, number
+from dialoscope.core.render.sections import Grid, NoteLines, Section, number
 from dialoscope.core.safe_text import printable
 from dialoscope.data.perturb.plan import format_ratio
 from dialoscope.runs.result import Result
@@ -50,7 +50,7 @@ class Audit(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The table, a line for each metric, and how to read them."""
-        return [self.grid(), Notes(self.summary()), Notes(self.notes(details=notes))]
+        return [self.grid(), NoteLines(self.summary()), NoteLines(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each metric, perturbation and ratio, with what is said of the whole curve."""

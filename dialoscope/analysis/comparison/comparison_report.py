@@ -12,7 +12,7 @@ from dialoscope.analysis.comparison.ordering import Ordering
 from dialoscope.analysis.comparison.system_pairs import SystemPair
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, group, list_signatures
-from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number, p_value
+from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Quantity, Section, number, p_value
 from dialoscope.core.safe_text import printable
 
 
@@ -62,8 +62,8 @@ class Comparisons(Report):
         """The order of many systems, the rows, how to read them, the gates."""
         grids = [_order_grid(self.orderings)] if self.orderings else []
         grids.append(_grid(self.contrasts, named=len(self._pairs) > 1))
-        gates: list[Section] = [_gate_grid(self.verdicts), Notes(self.outcome())] if self.verdicts else []
-        return [*grids, Notes(self.notes(details=notes)), *gates]
+        gates: list[Section] = [_gate_grid(self.verdicts), NoteLines(self.outcome())] if self.verdicts else []
+        return [*grids, NoteLines(self.notes(details=notes)), *gates]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each metric and pair."""

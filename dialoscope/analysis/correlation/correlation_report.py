@@ -18,7 +18,7 @@ from dialoscope.analysis.correlation.metric_pairs import Contests, compare_metri
 from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, list_signatures
-from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, p_value
+from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Quantity, Section, p_value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class Correlations(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """A table for each aspect, and how to read them."""
-        return [*map(self.grid, self.aspects), Notes(self.notes(details=notes))]
+        return [*map(self.grid, self.aspects), NoteLines(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each metric, aspect, level, group and coefficient."""

@@ -19,7 +19,7 @@ from dialoscope.analysis.significance import holm, steiger, williams
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes
-from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, p_value
+from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Quantity, Section, p_value
 from dialoscope.runs.resampling import halves_interval, halves_p
 
 _THREE_DIGITS = partial(format_coefficient, digits=3)
@@ -76,7 +76,7 @@ class Contests(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """A row for each pair and aspect, and how to read them."""
-        return [self.grid(), Notes(self.notes(details=notes))]
+        return [self.grid(), NoteLines(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
         """One record for each pair and aspect."""

@@ -12,7 +12,7 @@ from dialoscope.analysis.raters.outliers import Outlier
 from dialoscope.analysis.raters.reliability import RaterAgreement
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes, group
-from dialoscope.core.render.sections import Grid, GridCell, Notes, Quantity, Section, number
+from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Quantity, Section, number
 from dialoscope.core.safe_text import printable
 from dialoscope.runs.resampling import Resamples
 
@@ -129,7 +129,7 @@ class Raters(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The numbers of each aspect, each rater, the pairs of aspects, and how to read them."""
-        return [*self.grids(), Notes(self.notes(details=notes))]
+        return [*self.grids(), NoteLines(self.notes(details=notes))]
 
     def columns(self) -> tuple[str, ...]:
         """The names in a record."""

@@ -45,7 +45,7 @@ class Family:
 
 
 @dataclass(frozen=True)
-class RatedCorpus:
+class CorpusRecord:
     """Rated replies; nothing of their texts."""
 
     name: str

@@ -13,11 +13,11 @@ import numpy as np
 from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import format_interval
 from dialoscope.analysis.trust import trust_report
-from dialoscope.analysis.trust.evidence import FORMAT, VERSION, Family, Figure, RatedCorpus
+from dialoscope.analysis.trust.evidence import FORMAT, VERSION, CorpusRecord, Family, Figure
 from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes
-from dialoscope.core.render.sections import Notes, Section
+from dialoscope.core.render.sections import NoteLines, Section
 from dialoscope.runs.result import Result
 from dialoscope.runs.table import MetricTrust
 
@@ -32,7 +32,7 @@ FITTED = "its weights were fitted to some of these very ratings"
 class Trust(Report):
     """Figures for each metric, corpus and rated aspect, and what they come to."""
 
-    corpora: tuple[RatedCorpus, ...]
+    corpora: tuple[CorpusRecord, ...]
     families: tuple[Family, ...]
     made: Mapping[str, Any]
     """When, with which version, with how many draws."""
@@ -103,7 +103,7 @@ class Trust(Report):
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The most trustworthy first, and how to read the table."""
-        return [trust_report.grid(self), Notes(self.notes(details=notes))]
+        return [trust_report.grid(self), NoteLines(self.notes(details=notes))]
 
     def notes(self, *, details: bool = False) -> list[str]:
         """What a reader must know to read the table; all of it, or the short notes."""
@@ -136,7 +136,7 @@ def read(path: Path) -> Trust:
     content = json.loads(path.read_text(encoding="utf-8"))
     if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         raise DialoscopeError(f"{path} is no table of trust that this version of dialoscope can read.")
-    corpora = tuple(RatedCorpus(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
+    corpora = tuple(CorpusRecord(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
     families = tuple(
         Family(
             one["metric"],

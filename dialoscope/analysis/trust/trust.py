@@ -12,7 +12,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measure, round_last_digits
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
-from dialoscope.analysis.trust.evidence import Family, Figure, RatedCorpus
+from dialoscope.analysis.trust.evidence import CorpusRecord, Family, Figure
 from dialoscope.analysis.trust.known import FITTED, Trust, shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
@@ -145,9 +145,11 @@ def estimate_trust(corpora: Sequence[Judged], confidence: float = CONFIDENCE, dr
     return Trust(tuple(map(_described, corpora)), families, {"confidence": confidence, "draws": draws})
 
 
-def _described(one: Judged) -> RatedCorpus:
+def _described(one: Judged) -> CorpusRecord:
     contexts = len(np.unique(one.items))
-    return RatedCorpus(one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed)
+    return CorpusRecord(
+        one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed
+    )
 
 
 def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from dialoscope.core.render.latex import render_latex
 from dialoscope.core.render.markdown import render_markdown
 from dialoscope.core.render.plain_text import render_text
-from dialoscope.core.render.sections import Notes, Section
+from dialoscope.core.render.sections import NoteLines, Section
 from dialoscope.core.render.serialization import as_csv, as_json
 from dialoscope.core.safe_text import printable
 
@@ -81,10 +81,10 @@ class Report:
         sections = list(self.sections(notes=notes))
         more = [*self.signatures(), *sources] if signatures else []
         last = sections[-1]
-        if more and isinstance(last, Notes) and not last.title:
+        if more and isinstance(last, NoteLines) and not last.title:
             sections[-1] = replace(last, lines=[*last.lines, *more])
         elif more:
-            sections.append(Notes(more))
+            sections.append(NoteLines(more))
         if form == "text":
             return render_text(sections, width)
         return render_latex(sections) if form == "latex" else render_markdown(sections)

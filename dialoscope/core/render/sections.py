@@ -88,7 +88,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Notes:
+class NoteLines:
     """Sentences, a line each."""
 
     lines: Sequence[str]
@@ -103,4 +103,4 @@ class Paragraph(str):
     __slots__ = ()
 
 
-Section = Grid | Notes | Paragraph
+Section = Grid | NoteLines | Paragraph

@@ -42,7 +42,7 @@ class Couple(NamedTuple):
     reference: str
 
 
-class Matches(NamedTuple):
+class TokenMatches(NamedTuple):
     """The tokens of some couples, of each those of the reply and then those of the reference."""
 
     tokens: Bits  # (2, tokens)
@@ -50,7 +50,7 @@ class Matches(NamedTuple):
     lengths: Ints  # (couples,)
 
     @classmethod
-    def of(cls, couples: Sequence[Bits]) -> "Matches":
+    def of(cls, couples: Sequence[Bits]) -> "TokenMatches":
         """What was found for each couple, one after the other."""
         tokens = np.concatenate([np.zeros((2, 0), np.int32), *couples], axis=1)
         return cls(tokens, np.array([couple.shape[1] for couple in couples], np.int64))
@@ -75,14 +75,14 @@ class Matches(NamedTuple):
         """The couple of each token."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
-    def take(self, couples: Ints) -> "Matches":
+    def take(self, couples: Ints) -> "TokenMatches":
         """These couples, in this order."""
         lengths = self.lengths[couples]
         starts = np.cumsum(self.lengths) - self.lengths
-        return Matches(self.tokens[:, ranges(starts[couples], lengths)], lengths)
+        return TokenMatches(self.tokens[:, ranges(starts[couples], lengths)], lengths)
 
 
-def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> Matches:
+def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> TokenMatches:
     """The matches of all couples; what a model has once computed comes from the score cache."""
     found = compute_cached(
         f"greedy matching v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
@@ -91,7 +91,7 @@ def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> Matches:
         label=f"Matching with {encoder}",
         use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
-    return Matches.of(found)
+    return TokenMatches.of(found)
 
 
 def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) -> Iterator[tuple[int, Bits]]:
@@ -223,7 +223,7 @@ class MatchScores(NamedTuple):
     f1: Floats
 
 
-def scores(matches: Matches, unweighted: Ints, weights: Floats) -> MatchScores:
+def scores(matches: TokenMatches, unweighted: Ints, weights: Floats) -> MatchScores:
     """The weighted mean of the cosines of the reply's tokens, that of the reference's, and what lies between.
 
     Tokens that are `unweighted` can be matched, but do not count. A couple with a text that has no other

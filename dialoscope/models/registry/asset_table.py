@@ -6,7 +6,7 @@ from typing import NamedTuple
 from dialoscope.core.render import serialization
 from dialoscope.core.render.markdown import render_markdown
 from dialoscope.core.render.plain_text import render_text
-from dialoscope.core.render.sections import CodeCell, Grid, Notes
+from dialoscope.core.render.sections import CodeCell, Grid, NoteLines
 from dialoscope.models.registry.asset import Asset, megabytes
 from dialoscope.models.registry.entries import ASSETS
 from dialoscope.models.registry.lookup import Status, repair_advice, status, verify
@@ -16,7 +16,7 @@ def as_text(width: int | None = None) -> str:
     """Return a table of all assets, and the folders of installed ones."""
     states = status()
     head = ["name", "kind", "installed", "on disk", "download", "licence", "description"]
-    return render_text([Grid(head, list(map(_row, states))), Notes(_notes(states))], width)
+    return render_text([Grid(head, list(map(_row, states))), NoteLines(_notes(states))], width)
 
 
 def as_json() -> str:

@@ -9,7 +9,7 @@ from dialoscope.core.render.document import MORE, Report, describe_amounts
 from dialoscope.core.render.latex import escape_latex, render_latex
 from dialoscope.core.render.markdown import render_markdown
 from dialoscope.core.render.plain_text import columns_of, render_text
-from dialoscope.core.render.sections import CodeCell, Grid, LinkCell, Notes, Paragraph, Quantity
+from dialoscope.core.render.sections import CodeCell, Grid, LinkCell, NoteLines, Paragraph, Quantity
 
 HOSTILE = r"50%_of {x} & $1 #2 ~^\ <b> | --csv 'a' ``b`` " + "\x1b[2J\n[0]"
 
@@ -58,10 +58,11 @@ def test_columns_that_name_a_row_are_repeated_below():
 
 def test_lists_that_follow_each_other_are_one_in_markdown():
     assert (
-        render_markdown([Notes(["a"]), Notes(["b"]), Paragraph("c"), Notes(["d"])]) == "- a\n- b\n\nc\n\n- d"
+        render_markdown([NoteLines(["a"]), NoteLines(["b"]), Paragraph("c"), NoteLines(["d"])])
+        == "- a\n- b\n\nc\n\n- d"
     )
-    assert render_text([Notes(["a"], title="Advice:", bullets=True)]) == "Advice:\n- a"
-    assert render_markdown([Notes(["a"], title="Advice:")]) == "Advice:\n\n- a"
+    assert render_text([NoteLines(["a"], title="Advice:", bullets=True)]) == "Advice:\n- a"
+    assert render_markdown([NoteLines(["a"], title="Advice:")]) == "Advice:\n\n- a"
 
 
 def test_pictures_are_for_text_alone():
@@ -81,7 +82,7 @@ def test_a_table_for_a_paper():
         ],
         title="coherence: ceiling .9",
     )
-    assert render_latex([grid, Notes(["5 % are missing."])]).splitlines() == [
+    assert render_latex([grid, NoteLines(["5 % are missing."])]).splitlines() == [
         "% coherence: ceiling .9",
         r"\begin{tabular}{lr}",
         r"\toprule",
@@ -102,7 +103,7 @@ def test_nothing_in_a_name_is_a_command_of_latex():
     assert text.isprintable()
     bare = re.sub(r"\\(?:[a-z]+|char\d+)\{\}|\\[&%$#_{}]|-\{\}", "", text)
     assert not re.search(r"[\\{}$&#^_~%<>|`\"]|--", bare)
-    table = render_latex([Grid(["", HOSTILE], [[HOSTILE, "1"]], title=HOSTILE), Notes([HOSTILE])])
+    table = render_latex([Grid(["", HOSTILE], [[HOSTILE, "1"]], title=HOSTILE), NoteLines([HOSTILE])])
     lines = table.splitlines()
     assert len(lines) == 10
     assert all(line.startswith("% ") for line in (lines[0], lines[-1]))
@@ -128,7 +129,7 @@ def test_many_systems_are_summed_up_in_a_short_note():
 def test_a_report_needs_sections_and_rows_alone():
     class Short(Report):
         def sections(self, *, notes=False):
-            return [Grid(["a"], [["1"]]), Notes(["b", *(["c"] if notes else [MORE])])]
+            return [Grid(["a"], [["1"]]), NoteLines(["b", *(["c"] if notes else [MORE])])]
 
         def rows(self):
             return [{"a": 1, "beside": {"n": 2.0, "null": math.nan}}]

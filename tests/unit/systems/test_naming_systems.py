@@ -12,6 +12,7 @@ from dialoscope.core.signature import signature
     [
         ("smollm2", ds.ModelSystem("smollm2")),
         (" smollm2 , temperature=0.7, top_k=5 ", ds.ModelSystem("smollm2", temperature=0.7, top_k=5)),
+        ("smollm2:temperature=0.7,top_k=5", ds.ModelSystem("smollm2", temperature=0.7, top_k=5)),
         ("model:./folder,form=lines", ds.ModelSystem("./folder", form="lines")),
         ("org/name,beams=3", ds.ModelSystem("org/name", beams=3)),
         ("bots.greeter:reply", ds.FunctionSystem("bots.greeter:reply")),
@@ -20,6 +21,7 @@ from dialoscope.core.signature import signature
         ("command:./bot --flag a,b", ds.CommandSystem("./bot --flag a,b")),
         ("command:./bot x=1,y=2", ds.CommandSystem("./bot x=1,y=2")),
         ("http://host:8000/v1#m", ds.HttpSystem("http://host:8000/v1", "m")),
+        ("http://host:8000/v1#m:temperature=0", ds.HttpSystem("http://host:8000/v1", "m", temperature=0.0)),
         (
             "https://host/v1#org/m:8b,temperature=0,instructions=Be brief, and kind.,send_seed=no",
             ds.HttpSystem(
@@ -58,8 +60,8 @@ def test_settings_that_change_no_reply_are_set_too_and_do_not_show():
             "smollm2,temprature=1",
             "of the kind model has no setting 'temprature'. Did you mean 'temperature'?",
         ),
-        ("smollm2,zzz=1", "of the kind model has no setting 'zzz'. It has these: revision, dtype, form"),
-        ("bot.py:reply,foo=1", r"of the kind function has no setting 'foo'\. It has none\.$"),
+        ("smollm2,zzz=1", "of the kind model has no setting 'zzz'. It has: revision, dtype, form"),
+        ("bot.py:reply,foo=1", r"of the kind function has no setting 'foo'\. It has: none\.$"),
         ("smollm2,top_k=a", "model: top_k must be a whole number, not 'a'"),
         ("smollm2,temperature=hot", "model: temperature must be a number, not 'hot'"),
         ("smollm2,beams=1,beams=2", "model: beams is named twice"),
