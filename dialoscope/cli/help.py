@@ -23,15 +23,17 @@ class Verb(TyperCommand):
         return [re.sub(r"\.\.\.(\]?)\.\.\.$", r"...\1", piece) for piece in pieces]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write the arguments and the options."""
-        records: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        """Write the arguments and the options, those of a group under its heading."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             if record := parameter.get_help_record(ctx):
-                records[parameter.param_type_name].append(_in_words(*record))
-        for title, rows in zip(("Arguments", "Options"), records.values(), strict=True):
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+                is_argument = parameter.param_type_name == "argument"
+                panel = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None)
+                groups.setdefault(panel or "Options", []).append(_in_words(*record))
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 class VerbGroup(TyperGroup):

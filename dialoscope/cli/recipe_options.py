@@ -3,37 +3,15 @@
 import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
-from typer.core import TyperCommand
 
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.training.recipes import GROUPS, Recipe, settings_of
 
-if TYPE_CHECKING:
-    from click import Context, HelpFormatter
-
-_ARGUMENTS, _OPTIONS = "Arguments", "Options"
-
 Recipes = Mapping[str, type[Recipe]]
-"""Recipes by the names that tell them apart in the help; a single one needs none."""
-
-
-class GroupedCommand(TyperCommand):
-    """A command whose help lists options under the headings of their groups."""
-
-    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # type: ignore[override]
-        """Write the arguments, and the options of each group."""
-        groups: dict[str, list[tuple[str, str]]] = {_ARGUMENTS: [], _OPTIONS: []}
-        for param in self.get_params(ctx):  # type: ignore[arg-type]
-            if record := param.get_help_record(ctx):  # type: ignore[arg-type]
-                is_argument = param.param_type_name == "argument"
-                group = _ARGUMENTS if is_argument else getattr(param, "rich_help_panel", None) or _OPTIONS
-                groups.setdefault(group, []).append(record)
-        for heading, records in groups.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+"""Recipes by the names that distinguish them in the help; a single one needs none."""
 
 
 def with_recipe(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialoscope.cli import screen
-from dialoscope.cli.recipe_options import GroupedCommand, with_recipe
+from dialoscope.cli.help import Verb
+from dialoscope.cli.recipe_options import with_recipe
 from dialoscope.cli.train_adem import adem
 from dialoscope.cli.train_composite import composite
 from dialoscope.training.recipes import CrossRecipe, LmRecipe, NliRecipe, RuberRecipe, ruber_recipe
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from dialoscope.models.checkpoints import Checkpoint
 
 train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
-train.command(cls=GroupedCommand)(composite)
-train.command(cls=GroupedCommand)(adem)
+train.command(cls=Verb)(composite)
+train.command(cls=Verb)(adem)
 
 Dialogues = Annotated[
     list[str],
@@ -38,7 +39,7 @@ Avoid = Annotated[
 Licence = Annotated[str, typer.Option(metavar="TEXT", help="Licence of the data, for the card.")]
 
 
-@train.command(cls=GroupedCommand)
+@train.command(cls=Verb)
 @with_recipe(LmRecipe().replace, {"": LmRecipe})
 def lm(
     data: Dialogues,
@@ -56,7 +57,7 @@ def lm(
     _show(train_lm(data, output, recipe, validation=share, tests=test, avoid=avoid, licence=licence))
 
 
-@train.command(cls=GroupedCommand)
+@train.command(cls=Verb)
 @with_recipe(NliRecipe().replace, {"": NliRecipe})
 def nli(
     data: Annotated[
@@ -81,7 +82,7 @@ def nli(
     _show(train_nli(data, output, recipe, dialogues=dialogues, tests=test, avoid=avoid, licence=licence))
 
 
-@train.command(cls=GroupedCommand)
+@train.command(cls=Verb)
 @with_recipe(ruber_recipe, {"head": RuberRecipe, "cross": CrossRecipe})
 def ruber(
     data: Dialogues,
