@@ -19,7 +19,7 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks._shared import SAMPLE, benchmark_parser
-from dialoscope.augmentation.similarity import nearness
+from dialoscope.augmentation.similarity import cosine_similarities
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Pair
 
@@ -45,9 +45,9 @@ def main() -> None:
     print_unrelated(contexts)
     augmented = [count_variants(contexts, bound) for bound in BOUNDS]
     print_examples(augmented[0], options.show)
-    variants, queries = augmented[0].tally.variants, augmented[0].tally.queries
-    print(f"{variants} variants of {queries} queries at any similarity; no bar")
-    sys.exit(not variants)
+    counts = augmented[0].counts
+    print(f"{counts.variants} variants of {counts.queries} queries at any similarity; no bar")
+    sys.exit(not counts.variants)
 
 
 def sample_contexts(count: int) -> list[list[str]]:
@@ -65,18 +65,18 @@ def sample_turns(path: Path, count: int) -> list[list[str]]:
 def print_unrelated(contexts: list[list[str]]) -> None:
     queries = [turns[-1] for turns in contexts]
     pairs = [Pair(query, other) for query, other in pairwise(queries)]
-    median, high = np.quantile(nearness(TransformerEncoder(), pairs), [0.5, 0.99])
+    median, high = np.quantile(cosine_similarities(TransformerEncoder(), pairs), [0.5, 0.99])
     print(f"cosine of unrelated queries: median {median:.2f}, 99 % below {high:.2f}")
 
 
 def count_variants(contexts: list[list[str]], bound: float) -> ds.Augmented:
     clock = time.perf_counter()
-    augmented = ds.augment(contexts, nearest=bound)
-    tally = augmented.tally
-    full = tally.queries - tally.short - tally.without
+    augmented = ds.augment(contexts, min_similarity=bound)
+    counts = augmented.counts
+    full = counts.queries - counts.partial - counts.without
     print(
-        f"at least {bound:4}: {tally.variants} variants, {full} queries with all, {tally.without} with none, "
-        f"{tally.far} drafts rejected, {time.perf_counter() - clock:.0f} s"
+        f"at least {bound:4}: {counts.variants} variants, {full} queries with all, "
+        f"{counts.without} with none, {counts.rejected} drafts rejected, {time.perf_counter() - clock:.0f} s"
     )
     return augmented
 

@@ -24,7 +24,7 @@ from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.core.arrays import Floats, Ints
 
 TRIALS, CONTEXTS = 300, 20_000
-RANDOM = Chance(draws=1000, permutations=1, seed=0)
+RANDOM = RandomDraws(draws=1000, permutations=1, seed=0)
 MIN_COVERAGE, MIN_REJECTED, MAX_REJECTED, AGREEMENT = 0.90, 0.035, 0.065, 0.97
 """Nominal values are .95 for coverage, .05 for rejections, and 1 for the agreement of p and interval."""
 METRICS, ASPECTS, DATA_SETS = 60, 8, 12
@@ -151,7 +151,7 @@ def measure_coverage(trials: int, contexts: int) -> dict[str, dict[str, float]]:
     return {name: {kind: count / trials for kind, count in shares.items()} for name, shares in held.items()}
 
 
-def levels(of: Panel) -> dict[str, Level]:
+def levels(of: Panel) -> dict[str, CorrelationLevel]:
     """Return the levels of correlation: all replies, and within groups."""
     return {
         "overall": AllReplies(of, RANDOM, 3),

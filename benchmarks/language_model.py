@@ -86,7 +86,7 @@ def measure(chosen: Namespace, texts: list[Continuation]) -> None:
     rounds = chosen.rounds or (5 if chosen.device == "cuda" else 2)
     if not chosen.quick:
         lm.log_probabilities(texts[:64])  # loaded and warm
-    ours, seconds = fastest(lambda: lm.log_probabilities(texts), rounds, cache.forget)
+    ours, seconds = fastest(lambda: lm.log_probabilities(texts), rounds, cache.clear_cache)
     memory = peak_memory()
     rate = work.operations / seconds
     print(f"ours: {seconds:.2f} s, {len(texts) / seconds:,.1f} replies/s, {rate / 1e9:,.0f} GFLOP/s useful")
@@ -154,8 +154,8 @@ def useful_work(lm: TransformerLanguageModel, texts: list[Continuation]) -> Work
     """Return the work that is left when nothing is computed twice."""
     words = lm._engine.words
     pairs = list(dict.fromkeys(texts))
-    contexts = sum(map(len, words.of(list(dict.fromkeys(text.prefix for text in pairs)))))
-    scored = sum(map(len, words.of([text.text for text in pairs])))
+    contexts = sum(map(len, words.encode(list(dict.fromkeys(text.prefix for text in pairs)))))
+    scored = sum(map(len, words.encode([text.text for text in pairs])))
     config = lm._engine.config
     embedding = config["vocab_size"] * config["hidden_size"]
     outside = sum(part.numel() for layer in lm._engine.decoder.layers for part in layer)
@@ -178,9 +178,9 @@ def run_loop(
         for start in range(0, BATCH if warm else len(texts), BATCH):
             batch = texts[start : start + BATCH]
             prefixes = [
-                (*engine.start, *tokens) for tokens in engine.words.of([text.prefix for text in batch])
+                (*engine.start, *tokens) for tokens in engine.words.encode([text.prefix for text in batch])
             ]
-            tokens = engine.words.of([text.text for text in batch])
+            tokens = engine.words.encode([text.text for text in batch])
             rows = [prefix + text for prefix, text in zip(prefixes, tokens, strict=True)]
             longest = max(map(len, rows))
             ids = torch.tensor([list(row) + [0] * (longest - len(row)) for row in rows])

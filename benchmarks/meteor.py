@@ -111,7 +111,7 @@ def forget(*, files: bool) -> None:
         our_meteor._meanings,
         our_meteor._synsets,
         our_wordnet._members,
-        our_wordnet._listed,
+        our_wordnet._look_up,
         porter.porter_stem,
         stemmer.stem,
         *((our_wordnet._index, our_wordnet._data, our_wordnet._exceptions) if files else ()),

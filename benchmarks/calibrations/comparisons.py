@@ -15,7 +15,7 @@ from dialoscope.analysis.comparison.gate import Gate, evaluate_gate
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.base import ratio
 from dialoscope.runs.differences import Difference, LeaveOuts
-from dialoscope.runs.resampling import Resamples, PairedSums, halved_pairs
+from dialoscope.runs.resampling import PairedSums, Resamples, halved_pairs
 
 FALSE_ALARMS = Range("rejects", "type I error at .05", 0.02, 0.07)
 HALVES = 2000

@@ -17,7 +17,7 @@ from dialoscope.analysis.correlation.panel import Panel
 from dialoscope.analysis.metric_columns import Column
 from dialoscope.core.arrays import Floats, Ints
 
-RANDOM = Chance(draws=1000, permutations=1, seed=0)
+RANDOM = RandomDraws(draws=1000, permutations=1, seed=0)
 REJECTS = Range("rejects", "type I error at .05", 0.03, 0.07)
 AGREES = Range("disagree", "p and interval disagree", 0, 0)
 LOCK = 0.7
@@ -111,6 +111,6 @@ def contest(rng: np.random.Generator) -> dict[str, float]:
     x = np.stack([truth + column(item, rng) for _ in range(2)], axis=1)
     of = panel(item, np.tile(np.arange(4), 60), x, truth + 0.5 * column(item, rng))
     randomness = RANDOM._replace(seed=int(rng.integers(1 << 30)))
-    (pair,) = contests(of, randomness, 0.95, "spearman", "m0", "m1").contests
+    (pair,) = compare_metrics(of, randomness, 0.95, "spearman", "m0", "m1").contests
     rejects = float(pair.p < 0.05)
     return {"rejects": rejects, "disagree": float(excludes((pair.low, pair.high)) != rejects)}

@@ -97,7 +97,7 @@ def compare_ceiling(study: Study, rng: np.random.Generator) -> dict[str, float]:
 
 def flag_outliers(study: Study, rng: np.random.Generator) -> dict[str, float]:
     """Return whether good raters are flagged, and the share of careless ones that are."""
-    names = {int(outlier.rater) for outlier in outliers(leave_one_out(rate(study, rng)))}
+    names = {int(outlier.rater) for outlier in find_outliers(leave_one_out(rate(study, rng)))}
     caught = sum(name < study.careless for name in names)
     return {
         "flagged": float(len(names) > caught),

@@ -28,8 +28,8 @@ class EveryLayer:
 
     @torch.inference_mode()
     def _pooled(self, rows: list[TokenRow]) -> list[Vectors]:
-        told = self._padded._told(rows)
-        hidden = torch.stack(self._padded._model(**told, output_hidden_states=True).hidden_states)
+        inputs = self._padded._inputs(rows)
+        hidden = torch.stack(self._padded._model(**inputs, output_hidden_states=True).hidden_states)
         return [self._each_way(hidden[:, place, : len(row.ids)]) for place, row in enumerate(rows)]
 
     def _each_way(self, vectors: torch.Tensor) -> Vectors:

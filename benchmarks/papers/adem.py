@@ -12,8 +12,8 @@ from statistics import mean, median
 import numpy as np
 
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
-from dialoscope.models.bilinear import resolve_encoder, encode_replies
-from dialoscope.training.bilinear_fit import Lesson, after, begun, calibrated, trial
+from dialoscope.models.bilinear import encode_replies, resolve_encoder
+from dialoscope.training.bilinear_fit import RatedVectors, calibrate, cross_validate, fit_form, initial_form
 from dialoscope.training.rated_replies import RatedReplies, read_rated
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.recipes import AdemRecipe
@@ -54,10 +54,10 @@ def predict_corpus(tested: str, rated: dict[str, RatedReplies], recipe: AdemReci
     """Predict one corpus with a model trained on all others, print a row, and return the correlations."""
     test = training_data(rated[tested], recipe)
     training, contexts = join_others(tested, rated, recipe)
-    split = trial(training, contexts, recipe, 0)
+    split = cross_validate(training, contexts, recipe, 0)
     steps = round(median(stop.steps for stop in split.stops))
-    start = begun(training, recipe.dims)
-    model = calibrated(after(start, training, recipe, steps), [split], training.ratings)
+    start = initial_form(training, recipe.dims)
+    model = calibrate(fit_form(start, training, recipe, steps), [split], training.ratings)
     figures = [
         value for form in (start, model) for value in correlations(form.ratings(test.sides), test.ratings)
     ]
@@ -68,12 +68,14 @@ def predict_corpus(tested: str, rated: dict[str, RatedReplies], recipe: AdemReci
     return figures
 
 
-def join_others(tested: str, rated: dict[str, RatedReplies], recipe: AdemRecipe) -> tuple[Lesson, list[str]]:
+def join_others(
+    tested: str, rated: dict[str, RatedReplies], recipe: AdemRecipe
+) -> tuple[RatedVectors, list[str]]:
     """Return all other corpora as one, without the contexts of the tested one, and each context."""
     others = [replies for name, replies in rated.items() if name != tested]
     data = [training_data(replies, recipe) for replies in others]
     sides = zip(*(each.sides for each in data), strict=True)
-    joined = Lesson(
+    joined = RatedVectors(
         type(data[0].sides)(*(np.concatenate(side) for side in sides)),
         np.concatenate([each.ratings for each in data]),
     )
@@ -83,9 +85,11 @@ def join_others(tested: str, rated: dict[str, RatedReplies], recipe: AdemRecipe)
     return joined.take(usable), [context for context in contexts if context not in held_out]
 
 
-def training_data(rated: RatedReplies, recipe: AdemRecipe) -> Lesson:
+def training_data(rated: RatedReplies, recipe: AdemRecipe) -> RatedVectors:
     """Return the vectors of rated replies, which come from the score cache the second time."""
-    return Lesson(encode_replies(resolve_encoder(recipe.model), rated.replies, recipe.turns), rated.ratings)
+    return RatedVectors(
+        encode_replies(resolve_encoder(recipe.model), rated.replies, recipe.turns), rated.ratings
+    )
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from tables import interval, log, markdown, number, ok_or_short, print_sections, titled
 
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
+from benchmarks.papers.tables import interval, log, markdown, number, ok_or_short, print_sections, titled
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.combination import Combination
 from dialoscope.training.composite_fit import (
@@ -106,7 +106,7 @@ def main() -> None:
     print_conclusion(recipe, corpora, quick=options.quick)
 
 
-Corpora = dict[Corpus, Rated]
+Corpora = dict[Corpus, RatedCorpus]
 Score = Callable[[CompositeRecipe], Corpora]
 
 
@@ -151,13 +151,13 @@ def predict_ratings(
     others = others_than(corpora[corpus], list(corpora.values()))
     if strictly:
         others = [rated for other, rated in corpora.items() if GROUPS[other.label] != GROUPS[corpus.label]]
-    if not any(tells(other, aspect) for other in others):
+    if not any(has_ratings(other, aspect) for other in others):
         return np.full(len(corpora[corpus].values), math.nan)
-    combination: Combination = fitted(recipe, others, (aspect,))
+    combination: Combination = fit_weights(recipe, others, (aspect,))
     return combination.scores(corpora[corpus].values, aspect)
 
 
-def correlate(rated: Rated, aspect: str, scores: Floats, draws: int = 0) -> Correlation:
+def correlate(rated: RatedCorpus, aspect: str, scores: Floats, draws: int = 0) -> Correlation:
     """Correlate scores with ratings; undefined scores are neutral, so that all replies count."""
     is_rated = np.isfinite(rated.ratings[aspect])
     scores = np.where(np.isnan(scores), np.nanmean(scores), scores)[is_rated]
@@ -237,7 +237,7 @@ def aspects_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     for corpus, rated in corpora.items():
         values = (
             correlate_defined(rated, aspect, predict_ratings(recipe, corpora, corpus, aspect))
-            if tells(rated, aspect)
+            if has_ratings(rated, aspect)
             else math.nan
             for aspect in aspects
         )
@@ -259,7 +259,7 @@ def parts_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     return markdown(("part", *(corpus.label for corpus in corpora)), [*body, composite])
 
 
-def correlate_defined(rated: Rated, aspect: str, values: Floats) -> float:
+def correlate_defined(rated: RatedCorpus, aspect: str, values: Floats) -> float:
     """Return Spearman's correlation, NaN where all values are undefined."""
     return math.nan if np.isnan(values).all() else correlate(rated, aspect, values).spearman
 
@@ -277,7 +277,7 @@ def with_mean(label: str, values: Sequence[float]) -> list[str]:
 def without_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     body = []
     for column, part in enumerate(recipe.parts):
-        fewer = recipe.given(parts=tuple(other for other in recipe.parts if other != part))
+        fewer = recipe.replace(parts=tuple(other for other in recipe.parts if other != part))
         remaining = {
             corpus: rated._replace(values=np.delete(rated.values, column, axis=1))
             for corpus, rated in corpora.items()
@@ -288,7 +288,7 @@ def without_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
 
 def evenness_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
     body = [
-        with_mean(f"{evenness:g}", correlate_all(recipe.given(evenness=evenness), corpora))
+        with_mean(f"{evenness:g}", correlate_all(recipe.replace(evenness=evenness), corpora))
         for evenness in (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 1000.0)
     ]
     return markdown(("evenness", *(corpus.label for corpus in corpora), "mean"), body)
@@ -320,7 +320,7 @@ def alternatives_table(recipe: CompositeRecipe, corpora: Corpora, score: Score) 
         body.append(with_mean(label, correlate_all(other, score(other))))
     for price in PRICES:
         parts = tuple(replace(part, excess=price if part.excess else 0.0) for part in recipe.parts)
-        values = correlate_all(recipe.given(parts=parts), corpora)
+        values = correlate_all(recipe.replace(parts=parts), corpora)
         body.append(with_mean(f"excess costs {price:g}", values))
     return markdown(("", *(corpus.label for corpus in corpora), "mean"), body)
 
@@ -328,11 +328,11 @@ def alternatives_table(recipe: CompositeRecipe, corpora: Corpora, score: Score) 
 def replace_parts(recipe: CompositeRecipe, changes: Mapping[str, str | None]) -> CompositeRecipe:
     remaining = [part for part in recipe.parts if changes.get(part.name, "") is not None]
     parts = tuple(replace(part, metric=changes.get(part.name) or part.metric) for part in remaining)
-    return recipe.given(parts=parts)
+    return recipe.replace(parts=parts)
 
 
 def weights_table(recipe: CompositeRecipe, corpora: Corpora) -> str:
-    weights = fitted(recipe, list(corpora.values())).weights
+    weights = fit_weights(recipe, list(corpora.values())).weights
     body = [
         [part.name, *(number(by_part[row]) for by_part in weights.values())]
         for row, part in enumerate(recipe.parts)

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tables import print_sections
-
 from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
+from benchmarks.papers.tables import print_sections
 from dialoscope.analysis.coefficients import format_coefficient
-from dialoscope.runs.table import marked_down
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid
 
 TOLERANCE = 0.001
 """One unit of the last published digit."""
@@ -117,7 +117,7 @@ def make_table(values: list[Value]) -> str:
         cell = f"{format_coefficient(value.published, 3)} / {format_coefficient(value.ours, 3)}"
         cell += "" if value.is_equal else " **missed**"
         rows.setdefault((value.corpus, value.metric), []).append(cell)
-    return marked_down([head, *([*key, *cells] for key, cells in rows.items())])
+    return markdown_table(Grid(head, [[*key, *cells] for key, cells in rows.items()]))
 
 
 if __name__ == "__main__":

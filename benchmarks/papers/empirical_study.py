@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
-from tables import log, markdown, number, ok_or_short, print_sections, rated_path, titled
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
+from benchmarks.papers.tables import log, markdown, number, ok_or_short, print_sections, rated_path, titled
 from dialoscope.analysis.agreement.clustered import Branch, View
 
 # What is looked for, named before anything is computed

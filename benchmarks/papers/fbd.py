@@ -22,9 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import published
-from layers import POOLINGS, LayerEncoder, layers_of
 from published import CONVAI2, EMPATHETIC, Agreement
-from tables import (
+
+import dialoscope as ds
+from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
+from benchmarks.papers.layers import POOLINGS, LayerEncoder, layers_of
+from benchmarks.papers.tables import (
     MIN_POINTS,
     agreement,
     interval,
@@ -37,9 +40,6 @@ from tables import (
     rated_path,
     titled,
 )
-
-import dialoscope as ds
-from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Encoder
 

@@ -25,7 +25,10 @@ from published import Agreement
 from raters import PAPER as PAPER_RATERS
 from raters import SETS, Raters, agreement_of_raters, label_of, pang_path
 from scipy.stats import rankdata
-from tables import (
+
+import dialoscope as ds
+from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
+from benchmarks.papers.tables import (
     agreement,
     interval,
     log,
@@ -37,9 +40,6 @@ from tables import (
     rated_path,
     titled,
 )
-
-import dialoscope as ds
-from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.fakes import FakeClassifier, FakeLanguageModel
 from dialoscope.models.language_model import TransformerLanguageModel

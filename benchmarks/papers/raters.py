@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from tables import ok_or_short, print_sections, rated_path, titled
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
-from dialoscope.analysis.raters.rater_report import Aspect, written
+from benchmarks.papers.tables import ok_or_short, print_sections, rated_path, titled
+from dialoscope.analysis.estimate import Estimate
+from dialoscope.analysis.raters.rater_report import AspectReliability
+from dialoscope.core.render.markdown import markdown_table
+from dialoscope.core.render.sections import Grid, Quantity
 from dialoscope.runs.rating_columns import Ratings
 
 TOLERANCE = 0.006
@@ -69,7 +72,7 @@ OTHERS = {
 class Study(NamedTuple):
     """All results."""
 
-    pang: dict[str, Aspect]
+    pang: dict[str, AspectReliability]
     """Keys are aspects, or the sets that self-consistency was rated on."""
     both: ds.Raters
     """Coherence and fluency of the same replies."""
@@ -147,7 +150,7 @@ def evaluate(file: Path, **options: dict[str, str]) -> ds.Result:
     return ds.evaluate(ds.read(file, **options), ["words"])
 
 
-def agreement_of_raters(aspect: Aspect) -> Raters:
+def agreement_of_raters(aspect: AspectReliability) -> Raters:
     """Return the four numbers of the paper's tables."""
     kinds = [f"{kind} {which}" for kind in ("pearson", "spearman") for which in ("mean", "max")]
     return Raters(*(aspect.numbers[kind].value for kind in kinds))
@@ -176,9 +179,9 @@ def inter_rater_table(study: Study) -> str:
     body = []
     for name, aspect in study.pang.items():
         paper = (f"{value:.2f}"[1:] for value in PAPER[name])
-        pairs = zip(map(short, agreement_of_raters(aspect)), paper, strict=True)
+        pairs = zip(map(format_coefficient, agreement_of_raters(aspect)), paper, strict=True)
         body.append([label_of(name), *(cell for pair in pairs for cell in pair)])
-    return marked_down([head, *body])
+    return markdown_table(Grid(head, body))
 
 
 def label_of(name: str) -> str:
@@ -209,7 +212,7 @@ def outlier_table(study: Study) -> str:
         )
         values = (format_coefficient(cell.value) for cell in cells)
         body.append([label_of(name), raters, *values, format_coefficient(aspect.without.means.value)])
-    return marked_down([head, *body])
+    return markdown_table(Grid(head, body))
 
 
 def reliability_table(study: Study) -> str:
@@ -220,13 +223,23 @@ def reliability_table(study: Study) -> str:
     for name, report in study.others.items():
         aspects |= {f"{name}, {aspect.aspect}": aspect for aspect in report.aspects}
     body = [
-        [name, str(aspect.replies), per_reply(aspect), *(written(aspect.numbers[key]) for key in names)]
+        [
+            name,
+            str(aspect.replies),
+            per_reply(aspect),
+            *(format_estimate(aspect.numbers[key]) for key in names),
+        ]
         for name, aspect in aspects.items()
     ]
     return markdown_table(Grid(["ratings", "replies", "of each", *names], body))
 
 
-def per_reply(aspect: Aspect) -> str:
+def format_estimate(estimate: Estimate) -> str:
+    """Return a statistic with its interval."""
+    return str(Quantity(estimate.value, estimate.low, estimate.high))
+
+
+def per_reply(aspect: AspectReliability) -> str:
     """Return the number of ratings of each reply."""
     return str(aspect.most) if aspect.most == aspect.fewest else f"{aspect.fewest}–{aspect.most}"
 
@@ -234,7 +247,14 @@ def per_reply(aspect: Aspect) -> str:
 def aspect_table(study: Study) -> str:
     """Return the correlations of each aspect with each other one."""
     body = [
-        [name, pair.first, pair.second, str(pair.pearson.n), written(pair.pearson), written(pair.spearman)]
+        [
+            name,
+            pair.first,
+            pair.second,
+            str(pair.pearson.n),
+            format_estimate(pair.pearson),
+            format_estimate(pair.spearman),
+        ]
         for name, report in {"pang": study.both, **study.others}.items()
         for pair in report.pairs
     ]
@@ -246,14 +266,13 @@ def sample_table(study: Study) -> str:
     body = [
         [
             name,
-            *map(short, np.quantile(coefficients, [0.025, 0.5, 0.975])),
+            *map(format_coefficient, np.quantile(coefficients, [0.025, 0.5, 0.975])),
             format_coefficient(float(np.mean(coefficients <= SECTION_5_5))),
         ]
         for name, coefficients in study.small.items()
     ]
-    return marked_down(
-        [["sampled from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"], *body]
-    )
+    head = ["sampled from", "2.5 %", "median", "97.5 %", f"share at or below {SECTION_5_5}"]
+    return markdown_table(Grid(head, body))
 
 
 def scale_table(study: Study) -> str:
@@ -283,8 +302,8 @@ def print_conclusion(study: Study) -> None:
         f"outliers of coherence: {names}; bar: 1 and 7 among them": {"1", "7"} <= outliers,
     }
     print(
-        f"coherence with fluency: {written(pair.pearson)}; the paper's {SECTION_5_5} on other dialogues is "
-        f"{'within' if is_within else 'outside'}"
+        f"coherence with fluency: {format_estimate(pair.pearson)}; the paper's {SECTION_5_5} "
+        f"on other dialogues is {'within' if is_within else 'outside'}"
     )
     for line, reached in bars.items():
         print(f"{line}: {ok_or_short(reached)}")

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
-from tables import log, markdown, mean_ratings, number, print_sections, rated_path, titled
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
+from benchmarks.papers.tables import log, markdown, mean_ratings, number, print_sections, rated_path, titled
 from dialoscope.models.classifier import TransformerClassifier
 from dialoscope.models.protocols import Classifier
 from dialoscope.models.registry import cache_folder

@@ -210,7 +210,7 @@ def _fetch_from_hub(model: str, revision: str) -> Path:
     try:
         return Path(snapshot_download(model, revision=revision, allow_patterns=_HUB_PATTERNS, etag_timeout=5))
     except Exception as failed:
-        reason = str(failed).strip().splitlines() or [type(failed).__name__]
+        reason = str(failed).strip().rstrip(".").splitlines() or [type(failed).__name__]
         raise BackendError(_missing_model(model, f"and the download failed: {reason[0]}")) from failed
 
 

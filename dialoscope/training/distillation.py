@@ -30,7 +30,7 @@ _DIGITS = 4
 
 def load_teacher(name: str, device: str) -> Classifier:
     """The teacher; in half precision on a GPU, where it is much faster."""
-    chosen = import_engine("device", "Training").chosen_device(device)
+    chosen = import_engine("device", "Training").choose_device(device)
     dtype: Dtype = "bfloat16" if chosen.type == "cuda" else "float32"
     teacher = TransformerClassifier(name, dtype=dtype, device=device)
     if missing := [label for label in LABELS if label not in teacher.labels]:

@@ -6,36 +6,36 @@ from dataclasses import dataclass
 import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.core.tally import Values
+from dialoscope.core.tally import ReplyValues
 from dialoscope.metrics import Bounds, ColumnTally, Metric, Notes
 from dialoscope.text.batch import Batch
 
 
 @dataclass(frozen=True)
-class LengthSpread(Metric[Values]):
+class LengthSpread(Metric[ReplyValues]):
     """The standard deviation of the number of words."""
 
     name = "length-spread"
     version = 1
     paper = "https://example.org/spread"
     higher_is_better = None
-    tally = Values
+    tally = ReplyValues
 
     @property
     def bounds(self) -> Bounds:
         """A reply may have any number of words."""
         return Bounds(0, math.inf)
 
-    def measure(self, batch: Batch) -> Values:
+    def measure(self, batch: Batch) -> ReplyValues:
         """The number of words of each reply; undefined for an empty reply."""
-        return Values(np.array([len(example.response.split()) or math.nan for example in batch], float))
+        return ReplyValues(np.array([len(example.response.split()) or math.nan for example in batch], float))
 
-    def score(self, tally: Values) -> float:
+    def score(self, tally: ReplyValues) -> float:
         """That of the replies that are not empty."""
         defined = tally.values[~np.isnan(tally.values)]
         return float(np.std(defined)) if len(defined) else math.nan
 
-    def score_each(self, tally: Values) -> Floats:
+    def score_each(self, tally: ReplyValues) -> Floats:
         """The number of words."""
         return tally.values
 

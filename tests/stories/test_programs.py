@@ -160,8 +160,7 @@ def test_the_composite_is_shipped_where_the_script_puts_it():
 @pytest.mark.processor
 def test_each_layer_of_the_grid_is_that_of_the_encoder(minilm, monkeypatch):
     monkeypatch.setenv("DIALOSCOPE_SCORES", "off")
-    monkeypatch.syspath_prepend(ROOT / "benchmarks" / "papers")
-    layers = import_module("layers")
+    layers = import_module("benchmarks.papers.layers")
     pairs = [
         Pair("Is it far?", "Not by bus."),
         Pair("", "Yes."),

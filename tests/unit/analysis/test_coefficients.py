@@ -90,7 +90,7 @@ def test_signs_are_kept(name, columns):
     [(0.421, ".42"), (-0.05, "−.05"), (1, "1"), (-1, "−1"), (-0.001, ".00"), (0, ".00"), (math.nan, "–")],
 )
 def test_coefficients_are_written_short(value, text):
-    assert coefficients.short(value) == text
+    assert coefficients.format_coefficient(value) == text
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 300])

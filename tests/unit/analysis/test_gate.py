@@ -9,7 +9,7 @@ import scipy.stats
 
 import dialoscope as ds
 from dialoscope.analysis.comparison.gate import Gate, evaluate_gate, signed
-from dialoscope.runs.differences import Difference, LeftOut
+from dialoscope.runs.differences import Difference, LeaveOuts
 from dialoscope.runs.resampling import Resamples, studentised_bounds
 
 DRAWS = Resamples(4000, 0)
@@ -19,7 +19,7 @@ UNIT = studentised_bounds(0.0, SCORES, 0.95, DRAWS).high
 
 
 def difference(first, second, left_out_of_first, left_out_of_second):
-    return Difference(first, second, None, LeftOut(left_out_of_first, left_out_of_second), None)
+    return Difference(first, second, None, LeaveOuts(left_out_of_first, left_out_of_second), None)
 
 
 def found(first, second, bound=0.09):

@@ -40,7 +40,7 @@ def test_the_share_of_strange_replies_stands_beside_it_and_many_are_warned_of():
     known = [reply(place, "some tea", system="known") for place in range(40)]
     odd = [reply(place, "oh dear" if place < 3 else "some tea", system="odd") for place in range(40)]
     result = ds.evaluate([*known, *odd], "adem:checkpoint=fake")
-    notes = "\n".join(result.table().notes())
+    notes = "\n".join(result.table().notes(details=True))
     assert "adem:checkpoint=fake of known: far 0; odd: far 0.075." in notes
     assert (
         "adem:checkpoint=fake: more than 5% of replies are farther from the training data of the "
@@ -82,7 +82,7 @@ def test_a_run_can_be_read_after_its_checkpoint_is_gone(trained, tmp_path):  # n
 
 
 def test_without_a_checkpoint_it_is_refused_before_anything_is_computed():
-    with pytest.raises(BackendError, match="adem needs a checkpoint, and none is shipped"):
+    with pytest.raises(BackendError, match="adem needs a checkpoint; Dialoscope has none"):
         ds.evaluate([reply(1, "tea")], "adem")
 
 

@@ -592,7 +592,7 @@ def test_a_baseline_that_the_system_refuses_is_told(tmp_path):
         ("baseline=x.tsv", "a baseline is that of one layer. Say which is used, counted from 0"),
         ("encoder=fake,baseline=x.tsv", "a baseline is that of one layer"),
         ("part=f", "bertscore has no part 'f'. Choose one of: f1, precision, recall."),
-        ("leading_space=maybe", "leading_space must be true or false, not 'maybe'"),
+        ("leading_space=maybe", "leading_space must be yes or no, not 'maybe'"),
         ("encoder.depth=3", "encoder has no setting 'depth'"),
     ],
 )

@@ -92,7 +92,7 @@ def test_a_part_that_is_undefined_is_neutral_and_counted():
     assert sum(share for name, share in beside.items() if not name.startswith("without")) == pytest.approx(
         result.score(metric, "s") - 0.5
     )
-    assert f"{OVERALL}: pmi " in " ".join(result.table().notes())
+    assert f"{OVERALL} of s: pmi " in " ".join(result.table().notes(details=True))
 
 
 def test_a_reply_that_says_nothing_or_replies_to_nothing_is_undefined():
@@ -270,7 +270,7 @@ def test_an_aspect_without_weights_is_refused(trained):
             "absent",
             r"composite: there is no folder 'absent', nor an asset of that name\. Make one with dialosc",
         ),
-        ("minilm", r"The asset 'minilm' is no composite, but of the kind: encoder\."),
+        ("minilm", r"The asset 'minilm' is not a composite; its kind is: encoder\."),
         ("a,b", r"composite: model must be an asset or a folder without a comma in its name\."),
         ("", r"composite: model must be an asset or a folder without a comma"),
     ],

@@ -95,7 +95,7 @@ def test_several_values_of_other_settings_are_several_metrics():
             "lm has no setting 'size'. It has: revision, dtype, start, window, device, budget.",
         ),
         ("coherence:lm=fake,lm.size=3", "lm has no setting 'size'. It has: none."),
-        ("coherence:lm.window=big", "lm.window must be a number, not 'big'"),
+        ("coherence:lm.window=big", "lm.window must be a whole number, not 'big'"),
         ("coherence:lm=http://host/v1", "'http://host/v1' names no model"),
         ("coherence:lm.dtype=int8", "dtype is 'int8'; it must be one of: float32, bfloat16, float16"),
         ("coherence:turns=-1", "turns must be 0"),

@@ -92,7 +92,7 @@ class Watched(FakeEncoder):
 def told(monkeypatch):
     def telling(model=Told, **said):
         pairs = {Pair(*text.split(" > ")): value for text, value in said.pop("pairs", {}).items()}
-        monkeypatch.setattr(Told, "as_text", pairs)
+        monkeypatch.setattr(Told, "told", pairs)
         monkeypatch.setattr(Told, "asked", [])
         return model()
 

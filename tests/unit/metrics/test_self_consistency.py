@@ -42,7 +42,7 @@ class Recorded(FakeClassifier):
 @pytest.fixture
 def recorded(monkeypatch):
     def telling(told):
-        monkeypatch.setattr(Recorded, "as_text", {Pair(*pair): value for pair, value in told.items()})
+        monkeypatch.setattr(Recorded, "told", {Pair(*pair): value for pair, value in told.items()})
         monkeypatch.setattr(Recorded, "asked", [])
         return Recorded()
 

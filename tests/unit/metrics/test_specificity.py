@@ -83,7 +83,7 @@ def test_the_record_of_a_run_holds_a_hash_of_the_words():
         (
             {"corpus": "minilm"},
             BackendError,
-            r"'minilm' is no table of words, but of the kind: encoder\. These ",
+            r"'minilm' is not a table of words; its kind is: encoder\. These ",
         ),
         ({"corpus": "a,b"}, MetricError, r"specificity: rename the corpus, since a comma in its name parts"),
         (

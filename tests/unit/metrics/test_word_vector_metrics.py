@@ -341,9 +341,9 @@ def test_bounds_are_those_of_a_cosine(kind):
 
 def test_the_mean_of_all_vectors_is_read_a_little_at_a_time(model, monkeypatch):
     monkeypatch.setattr(vector_tables, "_ROWS", 2)
-    vector_tables._table.cache_clear()
+    vector_tables._load_table.cache_clear()
     np.testing.assert_allclose(StaticVectors(model).mean, MEAN, rtol=1e-6)
-    vector_tables._table.cache_clear()
+    vector_tables._load_table.cache_clear()
 
 
 @pytest.mark.parametrize("direction", ["both", "reply", "reference"])

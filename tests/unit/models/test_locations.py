@@ -235,7 +235,7 @@ def test_a_model_of_the_hub_has_the_fingerprint_of_its_content(in_this_process, 
 
 def test_a_model_that_the_hub_does_not_have_is_an_error_for_people(in_this_process, capfd):
     said = "There is no model 'tiny/none' on this machine, and the download failed: "
-    with pytest.raises(BackendError, match=f"^{said}[^\n]+ Name a folder that holds it. {KNOWN}$"):
+    with pytest.raises(BackendError, match=f"^{said}[^\n]+ Name the folder of the model. {KNOWN}$"):
         model_folder("tiny/none")
 
 
@@ -250,7 +250,7 @@ def test_offline_the_hub_is_not_asked(in_this_process, monkeypatch, capfd):
     monkeypatch.setenv("DIALOSCOPE_OFFLINE", "1")
     with complaint(
         "There is no model 'tiny/good' on this machine, and Dialoscope is offline. "
-        f"Name a folder that holds it. {KNOWN}"
+        f"Name the folder of the model. {KNOWN}"
     ):
         model_folder("tiny/good")
     assert capfd.readouterr().err == ""
@@ -273,7 +273,7 @@ def test_an_adapter_on_top_of_itself_is_refused(tmp_path):
 def test_an_adapter_in_another_format_is_refused(tmp_path):
     (tmp_path / "adapter_model.bin").write_bytes(b"")
     (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(BackendError, match="has no weights as safetensors"):
+    with pytest.raises(BackendError, match="has no weights in safetensors"):
         model_folder(str(tmp_path))
 
 

@@ -35,7 +35,8 @@ def shown(task, epoch=0):
     """What stands against each other in an epoch, as texts: what was said, then the replies."""
     words = task._words
     return sorted(
-        [words.text(one[0].ids[1 : one[0].begins])] + [words.text(each.ids[each.begins :]) for each in one]
+        [words.decode(one[0].ids[1 : one[0].begins])]
+        + [words.decode(each.ids[each.begins :]) for each in one]
         for batch in task.batches(epoch)
         for one in batch.candidates
     )
@@ -57,9 +58,9 @@ def test_the_loss_is_that_of_choosing_the_right_reply(made, tiny):
     for batch in task.batches(0)[:2]:
         chosen = []
         for one in batch.candidates:
-            said = task._words.text(one[0].ids[1 : one[0].begins])
+            said = task._words.decode(one[0].ids[1 : one[0].begins])
             liked = [
-                by_transformers(tiny("llama"), said, task._words.text(each.ids[each.begins :]))
+                by_transformers(tiny("llama"), said, task._words.decode(each.ids[each.begins :]))
                 for each in one
             ]
             chosen.append(math.log(sum(math.exp(other - liked[0]) for other in liked)))

@@ -6,7 +6,7 @@ from dialoscope.core.errors import TrainingError
 from dialoscope.core.records import Example
 from dialoscope.training.dialogue_split import (
     hash_of,
-    read_dialogues,
+    read_whole_dialogues,
     share_of,
     split,
     titles_of,
@@ -22,7 +22,7 @@ def written(rows, found, name):
 
 
 def test_dialogues_are_whole_again(dialogues):
-    assert read_dialogues(str(dialogues)) == [tuple(turns) for turns in talks()]
+    assert read_whole_dialogues(str(dialogues)) == [tuple(turns) for turns in talks()]
 
 
 def test_replies_that_go_on_are_one_dialogue():
@@ -38,12 +38,12 @@ def test_replies_that_go_on_are_one_dialogue():
 
 def test_dialogues_that_stand_there_twice_are_read_once(rows):
     path = written(rows, [["a", "b"], ["c", "d"], ["a", "b"]], "x.jsonl")
-    assert read_dialogues(path, path) == [("a", "b"), ("c", "d")]
+    assert read_whole_dialogues(path, path) == [("a", "b"), ("c", "d")]
 
 
 def test_a_file_that_is_not_there_is_told():
     with pytest.raises(TrainingError) as caught:
-        read_dialogues("no-such.jsonl")
+        read_whole_dialogues("no-such.jsonl")
     assert str(caught.value) == "There is no file of dialogues no-such.jsonl, nor an asset of that name."
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import dialoscope as ds
 from dialoscope.core.errors import MissingExtra, TrainingError
-from dialoscope.models.bilinear import Sides
+from dialoscope.models.bilinear import ReplyVectors
 from dialoscope.training import train_adem as adem
 from dialoscope.training.bilinear_fit import (
     RatedVectors,
@@ -36,7 +36,7 @@ def rated(rows):
 def lesson():
     """Vectors of which ratings are a bilinear form, nearly."""
     chance = np.random.default_rng(0)
-    sides = Sides(*(chance.normal(size=(120, 5)) for _ in range(3)))
+    sides = ReplyVectors(*(chance.normal(size=(120, 5)) for _ in range(3)))
     turned = chance.normal(size=(5, 5))
     said = ((sides.context @ turned + sides.reference) * sides.reply).sum(axis=1)
     return RatedVectors(sides, 3 + said / said.std() / 2 + chance.normal(size=120) / 20)
@@ -53,7 +53,7 @@ def test_it_starts_with_the_identity_and_scores_like_the_ratings(lesson):
 
 
 def test_no_more_dimensions_are_kept_than_there_are(lesson):
-    flat = RatedVectors(Sides(*(side * [1, 1, 0, 0, 0] for side in lesson.sides)), lesson.ratings)
+    flat = RatedVectors(ReplyVectors(*(side * [1, 1, 0, 0, 0] for side in lesson.sides)), lesson.ratings)
     assert initial_form(flat, 50).axes.shape == (5, 2)
 
 
@@ -105,7 +105,7 @@ def test_it_stops_when_what_is_kept_apart_is_foretold_no_better(lesson):
 
 
 def test_equal_texts_teach_nothing(lesson):
-    same = RatedVectors(Sides(*(np.ones((120, 5)) for _ in range(3))), lesson.ratings)
+    same = RatedVectors(ReplyVectors(*(np.ones((120, 5)) for _ in range(3))), lesson.ratings)
     with pytest.raises(TrainingError, match="All replies have the same vector"):
         initial_form(same, 5)
 

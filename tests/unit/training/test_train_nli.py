@@ -228,7 +228,7 @@ def test_an_adapter_that_does_not_fit_is_told(pairs, encoders, tmp_path):
     weights = load_file(path)
     key = next(name for name in weights if "lora_A" in name)
     save_file({**weights, key.replace("layer.0", "layer.77"): weights[key].clone()}, path)
-    with pytest.raises(TrainingError, match=r"does not fit its base model, which has no .*layer\.77"):
+    with pytest.raises(TrainingError, match=r"does not fit its model, which has no .*layer\.77"):
         trained(pairs, tmp_path / "y", found.folder)
     save_file({**weights, key: weights[key][:2].clone()}, path)
     with pytest.raises(TrainingError, match="does not fit its model: "):
