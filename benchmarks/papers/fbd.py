@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import published
-from published import CONVAI2, EMPATHETIC, Agreement
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
 from benchmarks.papers.layers import POOLINGS, LayerEncoder, layers_of
+from benchmarks.papers.published import CONVAI2, EMPATHETIC, Agreement
 from benchmarks.papers.tables import (
     MIN_POINTS,
     agreement,

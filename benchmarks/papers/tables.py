@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-from published import Agreement
 from scipy.stats import pearsonr, spearmanr
 
 import dialoscope as ds
 from benchmarks._shared import corpora_folder
+from benchmarks.papers.published import Agreement
 
 MIN_POINTS = 3
 """The number of points below which a correlation is undefined."""
