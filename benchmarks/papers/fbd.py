@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import published
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
+from benchmarks.papers import published
 from benchmarks.papers.layers import POOLINGS, LayerEncoder, layers_of
 from benchmarks.papers.published import CONVAI2, EMPATHETIC, Agreement
 from benchmarks.papers.tables import (

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from raters import PAPER as PAPER_RATERS
-from raters import SETS, Raters, agreement_of_raters, label_of, pang_path
 from scipy.stats import rankdata
 
 import dialoscope as ds
 from benchmarks._shared import benchmark_parser, corpora_folder, skip_without_corpora
 from benchmarks.papers.published import Agreement
+from benchmarks.papers.raters import PAPER as PAPER_RATERS
+from benchmarks.papers.raters import SETS, Raters, agreement_of_raters, label_of, pang_path
 from benchmarks.papers.tables import (
     agreement,
     interval,

@@ -78,7 +78,8 @@ class TransformerLanguageModel:
         model_limit = next((int(size) for size in sizes if size), 2048)
         if self.window > model_limit:
             raise BackendError(
-                f"window is {self.window}; it must be at most {model_limit} for {self.model}; 0: this maximum."
+                f"window is {self.window}; it must be at most {model_limit} for {self.model}, or 0, which is "
+                "this maximum."
             )
         return self.window or model_limit
 
