@@ -18,7 +18,7 @@ from dialoscope.models.locations import configuration, fingerprint, model_folder
 from dialoscope.models.protocols import Pair, TokenVectors, Vectors
 
 if TYPE_CHECKING:
-    from _torch_layers import EveryLayer
+    from benchmarks.papers._torch_layers import EveryLayer
 
 POOLINGS: tuple[str, ...] = get_args(Pooling)
 
@@ -70,6 +70,6 @@ def _every(model: str, texts: tuple[Pair, ...]) -> Vectors:
 
 @cache
 def _body(model: str) -> "EveryLayer":
-    from _torch_layers import EveryLayer
+    from benchmarks.papers._torch_layers import EveryLayer
 
     return EveryLayer(model, POOLINGS)
