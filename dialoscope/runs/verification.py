@@ -160,6 +160,9 @@ def _wrong_records(record: store.Recorded, new: Result, after: _Numbers) -> Iter
             yield f"the values of {name} in replies.parquet are not those of its replies"
     for cell in record.cells:
         metric, value = new.named(cell["metric"]), cell["value"]
+        if (metric, cell["system"]) not in after.scores:
+            yield f"the manifest has a score of {printable(str(cell['system']))}, which the run does not have"
+            continue
         score = after.scores[metric, cell["system"]]
         if not _are_close(math.nan if value is None else value, score, metric):
             yield f"the manifest says {cell['metric']} of {cell['system']} is {value}"

@@ -41,7 +41,7 @@ def test_without_the_data_or_with_other_data_only_places_are_shown(tmp_path, cli
         code, out, err = cli("show", run, "--explain", "self-consistency:nli=fake")
         assert code == 0
         assert out == "1, a: 0.500; most against it: turn 1 of its context (0.500)\n"
-        assert "The data was moved or changed since the run, so no texts can be shown." in err
+        assert "The data is not where it was, or has changed, so that no texts can be shown." in err
 
 
 def test_what_was_scored_from_memory_has_no_texts_to_show(tmp_path, cli):

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 import tomllib
 from contextlib import suppress
@@ -148,7 +149,7 @@ def test_nothing_is_imported_from_a_file_before_ctrl_c_is_answered():
     """An interrupt in such an import would be shown as a traceback."""
     done = subprocess.run(
         [sys.executable, "-S", "-c", IMPORTED_FIRST],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), sysconfig.get_path("purelib")])},
         capture_output=True,
         text=True,
         check=True,

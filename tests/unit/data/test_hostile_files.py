@@ -153,6 +153,12 @@ def test_a_number_beyond_64_bits_in_a_table_is_not_the_metrics(run):
     assert any("the manifest says words" in one for one in ds.verify(run).differences)
 
 
+def test_a_score_of_a_system_that_the_run_does_not_have_is_a_difference(run):
+    seal(run, lambda manifest: manifest["table"]["cells"][0].update(system="b\u2069ot"))
+    (difference,) = ds.verify(run).differences
+    assert difference == r"the manifest has a score of b\u2069ot, which the run does not have"
+
+
 def test_a_hash_with_control_characters_is_shown_without(run):
     seal(run, lambda manifest: manifest["provenance"].update(data="sha256:\x06\ufffe"))
     (difference,) = ds.verify(run).differences
