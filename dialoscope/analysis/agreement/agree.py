@@ -63,30 +63,30 @@ def agree(
     confidence: float = CONFIDENCE,
     seed: int | None = None,
 ) -> Agreement:
-    """Which metrics of a run go together on the same replies, and which of them to use.
+    """Correlations between the metrics of a run on the same replies, and advice which of them to use.
 
     Args:
         result: A run.
-        ratings: What people said of its replies, in place of the ratings in the run.
-        scores: What other people's metrics gave them, judged beside the run's own.
-        aspect: The rated aspect that advice goes by; else overall, or coherence, which stands for it, or all.
-        system: Whose replies to look at; else everybody's, so that differences of systems count too.
+        ratings: Ratings of its replies, in place of those in the run.
+        scores: Scores of its replies by metrics of other programs, which are included.
+        aspect: The rated aspect that metrics are evaluated with; by default overall, coherence, or all.
+        system: The system whose replies are used; by default all, so that differences of systems count too.
         coefficient: pearson or spearman.
         length: The metric that is held constant to see what length explains; None for none.
         cut: The distance 1 - r up to which clusters are merged.
         draws: Number of random halves of the contexts.
-        confidence: How much an interval should hold.
-        seed: Of the halves; that of the run where none is given.
+        confidence: Confidence level of the intervals, such as 0.95.
+        seed: Seed of the halves; by default that of the run.
     """
     Result.check(result)
     check_halves(confidence, draws)
     _check(coefficient, cut)
-    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    rated = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     rows = np.arange(len(result.replies)) if system is None else result.rows(system)
-    found = (replace(column, values=column.values[rows]) for column in columns(result, others))
-    kept, left_out = select_columns(found, system_level_metrics(result))
-    people = People.of(said, aspect, rows, len(result.replies))
+    selected = (replace(column, values=column.values[rows]) for column in columns(result, others))
+    comparable, left_out = select_columns(selected, system_level_metrics(result))
+    people = People.of(rated, aspect, rows, len(result.replies))
     items = result.replies.item[rows]
     settings = AgreementSettings(
         coefficient=coefficient,
@@ -97,33 +97,35 @@ def agree(
         system=system or "",
         replies=len(rows),
         contexts=len(np.unique(items)),
-        length=choose_length(length, kept, left_out),
+        length=choose_length(length, comparable, left_out),
         aspect=people.aspect,
     )
-    notes = (*said.notes, *(others.notes if others else ()))
-    given = AgreementInputs(kept, items, people, correlations_elsewhere(result), metrics_fitted_to(result))
-    return _agreement(given, settings, left_out, notes)
+    notes = (*rated.notes, *(others.notes if others else ()))
+    inputs = AgreementInputs(
+        comparable, items, people, correlations_elsewhere(result), metrics_fitted_to(result)
+    )
+    return _agreement(inputs, settings, left_out, notes)
 
 
 def _agreement(
-    given: AgreementInputs,
+    inputs: AgreementInputs,
     settings: AgreementSettings,
     left_out: Sequence[ExcludedMetric],
     notes: Sequence[str],
 ) -> Agreement:
-    kept, people = given.columns, given.people
-    names = tuple(column.name for column in kept)
-    signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in kept])
+    columns, people = inputs.columns, inputs.people
+    names = tuple(column.name for column in columns)
+    signs = np.array([-1.0 if column.higher_is_better is False else 1.0 for column in columns])
     rated = [people.values] if people.aspect else []
-    curved = length_curves(kept[names.index(settings.length)].values) if settings.length else []
-    judged = [*(column.values for column in kept), *rated]
-    every = _matrix([*judged, *curved], given.items, settings)
+    curved = length_curves(columns[names.index(settings.length)].values) if settings.length else []
+    judged = [*(column.values for column in columns), *rated]
+    every = _matrix([*judged, *curved], inputs.items, settings)
     held = range(len(judged), len(judged) + len(curved))
     whole = every.take(range(len(judged)))
-    plain = View.of(names, signs, every.take(range(len(kept))), settings.cut)
-    rest = _without(every.without(*held), plain, settings.cut) if held else None
-    lengths = _lengths(given, curved[0], settings) if curved else [UNKNOWN] * len(kept)
-    metrics = tuple(_about(i, given, whole, lengths[i]) for i in range(len(kept)))
+    plain = View.of(names, signs, every.take(range(len(columns))), settings.cut)
+    rest = _hold_length_constant(every.without(*held), plain, settings.cut) if held else None
+    lengths = _correlate_with_length(inputs, curved[0], settings) if curved else [UNKNOWN] * len(columns)
+    metrics = tuple(_summarize(i, inputs, whole, lengths[i]) for i in range(len(columns)))
     evidence = _evidence(metrics, plain, rest, whole, settings)
     return Agreement(
         settings,
@@ -146,40 +148,42 @@ def _check(coefficient: str, cut: float) -> None:
         raise DialoscopeError(f"The cut is {cut:g}; it must be a distance 1 - r, from 0 to 2.")
 
 
-def _matrix(some: Sequence[Floats], items: Ints, settings: AgreementSettings) -> CoefficientMatrix:
-    """Every column with every other, and again in each half of the contexts."""
-    most = MOST_NUMBERS // len(some) ** 2
+def _matrix(columns: Sequence[Floats], items: Ints, settings: AgreementSettings) -> CoefficientMatrix:
+    """The coefficients of all pairs of columns, on all contexts and in each half of them."""
+    most = MOST_NUMBERS // len(columns) ** 2
     if settings.draws > most:
         raise DialoscopeError(
-            f"{settings.draws} halves of {len(some)} columns are more than memory should hold; "
+            f"{settings.draws} halves of {len(columns)} columns are more than memory should hold; "
             f"ask for {most} or fewer."
         )
-    values = np.stack(some, axis=1)
+    values = np.stack(columns, axis=1)
     clusters = Clusters.of(items, settings.seed)
-    again = np.full((1, len(some), len(some)), np.nan)
+    again = np.full((1, len(columns), len(columns)), np.nan)
     if clusters.count > 1:
         again = in_halves(
             settings.coefficient, values, values, clusters, Resamples(settings.draws, settings.seed)
         )
-    r = np.eye(len(some))
-    for i, j in combinations(range(len(some)), 2):
-        r[i, j] = r[j, i] = measure(settings.coefficient, some[i], some[j]).value
-    known = (~np.isnan(values)).astype(np.int64)
-    return CoefficientMatrix(r, again, known.T @ known, settings.confidence, clusters.count)
+    r = np.eye(len(columns))
+    for i, j in combinations(range(len(columns)), 2):
+        r[i, j] = r[j, i] = measure(settings.coefficient, columns[i], columns[j]).value
+    defined = (~np.isnan(values)).astype(np.int64)
+    return CoefficientMatrix(r, again, defined.T @ defined, settings.confidence, clusters.count)
 
 
-def _without(rest: CoefficientMatrix, plain: View, cut: float) -> View | None:
-    """What remains of the metrics when length is held constant; nothing where fewer than two remain."""
+def _hold_length_constant(rest: CoefficientMatrix, plain: View, cut: float) -> View | None:
+    """The metrics with length held constant; None if fewer than two have coefficients then."""
     many = len(plain.names)
     left = [i for i in range(many) if np.isfinite(rest.r[i, :many]).sum() > 1]
     names = tuple(plain.names[i] for i in left)
     return View.of(names, plain.signs[left], rest.take(left), cut) if len(left) > 1 else None
 
 
-def _lengths(given: AgreementInputs, length: Floats, settings: AgreementSettings) -> list[Estimate]:
-    """Spearman's coefficient of each metric with length, for which any curve that rises or falls will do."""
-    clusters = Clusters.of(given.items, settings.seed)
-    columns = np.stack([column.values for column in given.columns], axis=1)
+def _correlate_with_length(
+    inputs: AgreementInputs, length: Floats, settings: AgreementSettings
+) -> list[Estimate]:
+    """Spearman's coefficient of each metric with length, which finds any monotone relation."""
+    clusters = Clusters.of(inputs.items, settings.seed)
+    columns = np.stack([column.values for column in inputs.columns], axis=1)
     draws = Resamples(settings.draws, settings.seed)
     halves = in_halves("spearman", columns, length[:, None], clusters, draws)[:, :, 0]
     values = [measure("spearman", column, length).value for column in columns.T]
@@ -190,19 +194,19 @@ def _lengths(given: AgreementInputs, length: Floats, settings: AgreementSettings
     ]
 
 
-def _about(i: int, given: AgreementInputs, whole: CoefficientMatrix, length: Estimate) -> MetricSummary:
-    column = given.columns[i]
-    known = column.values[~np.isnan(column.values)]
+def _summarize(i: int, inputs: AgreementInputs, whole: CoefficientMatrix, length: Estimate) -> MetricSummary:
+    column = inputs.columns[i]
+    defined = column.values[~np.isnan(column.values)]
     return MetricSummary(
         metric=column.name,
         signature=column.signature,
         higher_is_better=column.higher_is_better,
-        replies=len(known),
-        alike=float(np.unique(known, return_counts=True)[1].max() / len(known)),
+        replies=len(defined),
+        alike=float(np.unique(defined, return_counts=True)[1].max() / len(defined)),
         length=length,
-        people=whole.estimate(i, len(given.columns)) if given.people.aspect else UNKNOWN,
-        elsewhere=given.elsewhere.get(column.name, UNKNOWN),
-        how=FITTED if column.name in given.fitted else "",
+        people=whole.estimate(i, len(inputs.columns)) if inputs.people.aspect else UNKNOWN,
+        elsewhere=inputs.elsewhere.get(column.name, UNKNOWN),
+        how=FITTED if column.name in inputs.fitted else "",
     )
 
 
@@ -218,33 +222,35 @@ def _evidence(
     trust = [metric.people if rated else metric.elsewhere for metric in metrics]
     basis = f"{IN_WORDS[settings.coefficient]} with {settings.aspect}" if rated else ELSEWHERE
     judging = tuple(metric.higher_is_better is not None or not metric.signature for metric in metrics)
-    if not any(judges and not math.isnan(one.value) for judges, one in zip(judging, trust, strict=True)):
+    if not any(
+        judges and not math.isnan(estimate.value) for judges, estimate in zip(judging, trust, strict=True)
+    ):
         basis = ""
     return Evidence(
         names=plain.names,
-        matrix=whole.turned(signs),
+        matrix=whole.with_signs(signs),
         clusters=plain.clusters,
         groups=plain.groups,
         cut=settings.cut,
         judging=judging,
-        trust=tuple(_turned(*each) for each in zip(trust, plain.signs.tolist(), strict=True)),
+        trust=tuple(_orient(*each) for each in zip(trust, plain.signs.tolist(), strict=True)),
         basis=basis,
         rated=rated,
         length=settings.length,
         lengths=tuple(metric.length for metric in metrics),
-        without_length=tuple(_within(rest, group.metrics) for group in plain.groups),
+        without_length=tuple(_mean_within(rest, group.metrics) for group in plain.groups),
         alike=tuple(metric.alike for metric in metrics),
-        fitted=frozenset(i for i, one in enumerate(metrics) if one.how and rated),
+        fitted=frozenset(i for i, metric in enumerate(metrics) if metric.how and rated),
     )
 
 
-def _turned(of: Estimate, sign: float) -> Estimate:
-    """How a metric follows people, turned over where lower is better."""
+def _orient(of: Estimate, sign: float) -> Estimate:
+    """The correlation of a metric with people, with the sign turned where lower is better."""
     low, high = sorted([of.low * sign, of.high * sign])
     return of._replace(value=of.value * sign, low=low, high=high)
 
 
-def _within(view: View | None, metrics: Sequence[str]) -> float:
+def _mean_within(view: View | None, metrics: Sequence[str]) -> float:
     """The mean r of some metrics in a view, as far as it has them."""
     places = [view.names.index(name) for name in metrics if name in view.names] if view is not None else []
     if view is None or len(places) < 2:

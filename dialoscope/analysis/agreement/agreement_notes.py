@@ -1,4 +1,4 @@
-"""What a reader must know to read how metrics agree, in words."""
+"""Notes on the agreement of metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -15,7 +15,7 @@ IN_WORDS: Mapping[str, str] = MappingProxyType({"pearson": "Pearson's r", "spear
 
 
 def list_notes(settings: AgreementSettings, plain: View, rest: View | None) -> list[str]:
-    """What a reader must know of the numbers."""
+    """The notes on the numbers."""
     contexts = "1 context" if settings.contexts == 1 else f"{settings.contexts} contexts"
     whose = f" of {printable(settings.system)}" if settings.system else ""
     over = f"{IN_WORDS[settings.coefficient]} over {settings.replies} replies{whose} to {contexts}"
@@ -30,7 +30,9 @@ def list_notes(settings: AgreementSettings, plain: View, rest: View | None) -> l
     ]
     turned = [name for name, sign in zip(plain.names, plain.signs, strict=True) if sign < 0]
     if turned:
-        notes.append(f"Lower is better for {_listed(turned)}: clustered, and judged, with the sign turned.")
+        notes.append(
+            f"Lower is better for {_join_names(turned)}: clustered, and judged, with the sign turned."
+        )
     undefined = int(np.isnan(plain.r).sum()) // 2
     if undefined:
         notes.append(f"Pairs of metrics without r: {undefined}. They count as if it were 0; --csv says why.")
@@ -38,12 +40,14 @@ def list_notes(settings: AgreementSettings, plain: View, rest: View | None) -> l
         notes.append("Length was not held constant.")
     gone = [name for name in plain.names if rest is not None and name not in (*rest.names, settings.length)]
     if gone:
-        notes.append(f"With {printable(settings.length)} held constant nothing is left of {_listed(gone)}.")
+        notes.append(
+            f"With {printable(settings.length)} held constant nothing is left of {_join_names(gone)}."
+        )
     return notes
 
 
 def reading_details(settings: AgreementSettings, rest: View | None) -> Iterator[str]:
-    """What the columns are, and what it means that length is held constant."""
+    """Explanations of the columns, and of holding length constant."""
     yield (
         "mean r, weakest: of the pairs within a cluster; stability: mean Jaccard index of the most similar "
         "cluster in each half; just so: the share of halves that have this very cluster."
@@ -53,10 +57,10 @@ def reading_details(settings: AgreementSettings, rest: View | None) -> Iterator[
 
 
 def note_excluded(left_out: Sequence[ExcludedMetric]) -> list[str]:
-    """What is not among the metrics, by reason."""
+    """The metrics that were left out, by reason."""
     reasons = group((excluded.why, excluded.metric) for excluded in left_out)
-    return [f"Left out: {_listed(names)} ({why})." for why, names in reasons.items()]
+    return [f"Left out: {_join_names(names)} ({why})." for why, names in reasons.items()]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(map(printable, names))

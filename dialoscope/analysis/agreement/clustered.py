@@ -1,4 +1,4 @@
-"""Metrics that were clustered: their coefficients, the tree, and how far its clusters can be trusted."""
+"""Clustered metrics: their coefficients, the tree, and the stability of its clusters."""
 
 import math
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from dialoscope.analysis.estimate import UNKNOWN, Estimate
 from dialoscope.core.arrays import Floats, Ints
 
 _SHADES = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (0.2, "░"), (-0.2, "·"), (-0.6, "-"), (-1.0, "="))
-"""What stands for a coefficient of at least this."""
+"""The character for coefficients of at least this."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Branch(NamedTuple):
 
     metrics: tuple[str, ...]
     jaccard: float
-    """How like the set it is; 1 where it is just that."""
+    """Its similarity to the set; 1 if it equals the set."""
     found: float
     """The share of the draws that have just this branch."""
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Metrics, their coefficients, and what comes together."""
+    """Metrics, their coefficients, and their clusters."""
 
     names: tuple[str, ...]
     signs: Floats
@@ -52,32 +52,32 @@ class View:
     low: Floats
     high: Floats
     n: Ints
-    """How many replies have both."""
+    """The number of replies that have both."""
     tree: Tree
     support: Floats
     """Of each merge of the tree: the share of the draws that have a branch with just its metrics."""
     clusters: tuple[Cluster, ...]
     """Places of metrics, in the order of the dendrogram."""
     groups: tuple[Group, ...]
-    """The same by name, with what is known of each."""
+    """The clusters by the names of their metrics, with statistics of each."""
 
     @classmethod
     def of(cls, names: tuple[str, ...], signs: Floats, matrix: CoefficientMatrix, cut: float) -> "View":
-        """Cluster the metrics, and those of every draw."""
-        turned = matrix.turned(signs)
-        tree = Tree.of(distances(turned.r))
-        some = ~np.isnan(turned.drawn).all(axis=(1, 2))
-        trees = [Tree.of(one, ordered=False) for one in distances(turned.drawn[some])]
+        """Cluster the metrics on all contexts and in every half of them."""
+        oriented = matrix.with_signs(signs)
+        tree = Tree.of(distances(oriented.r))
+        defined = ~np.isnan(oriented.drawn).all(axis=(1, 2))
+        trees = [Tree.of(drawn, ordered=False) for drawn in distances(oriented.drawn[defined])]
         clusters = tree.clusters(cut)
-        stable = stabilities(clusters, [one.clusters(cut) for one in trees])
+        stable = stabilities(clusters, [drawn.clusters(cut) for drawn in trees])
         leaves = tree.order.tolist()
         groups = tuple(
-            _group(names, sorted(cluster, key=leaves.index), turned, stability)
+            _group(names, sorted(cluster, key=leaves.index), oriented, stability)
             for cluster, stability in zip(clusters, stable, strict=True)
         )
         low, high = matrix.interval(matrix.drawn, matrix.r)
-        found = np.array(support(tree, trees))
-        return cls(names, signs, matrix.r, low, high, matrix.n, tree, found, clusters, groups)
+        support_of_merges = np.array(support(tree, trees))
+        return cls(names, signs, matrix.r, low, high, matrix.n, tree, support_of_merges, clusters, groups)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class View:
         return 1 - self.r * self.signs[:, None] * self.signs
 
     def estimate(self, i: int, j: int) -> Estimate:
-        """How two metrics go together, signs kept."""
+        """The coefficient of two metrics, with its sign."""
         return Estimate(float(self.r[i, j]), float(self.low[i, j]), float(self.high[i, j]))
 
     def why_undefined(self, i: int, j: int) -> str:
@@ -106,9 +106,9 @@ class View:
         wanted = {self.names.index(name) for name in metrics}
         likeness = [len(node & wanted) / len(node | wanted) for node in self.tree.nodes]
         best = int(np.argmax(likeness))
-        found = [*[1.0] * self.tree.columns, *self.support.tolist()][best]
+        share = [*[1.0] * self.tree.columns, *self.support.tolist()][best]
         names = tuple(self.names[leaf] for leaf in sorted(self.tree.nodes[best]))
-        return Branch(names, likeness[best], found)
+        return Branch(names, likeness[best], share)
 
     def merges(self) -> list[dict[str, Any]]:
         """The merges, the nearest first."""
@@ -117,9 +117,9 @@ class View:
                 "left": sorted(self.names[leaf] for leaf in merge.left),
                 "right": sorted(self.names[leaf] for leaf in merge.right),
                 "distance": merge.distance,
-                "found": found,
+                "found": share,
             }
-            for merge, found in zip(self.tree.merges, self.support.tolist(), strict=True)
+            for merge, share in zip(self.tree.merges, self.support.tolist(), strict=True)
         ]
 
     def heatmap(self) -> list[str]:
@@ -129,12 +129,12 @@ class View:
 
 
 def _group(
-    names: tuple[str, ...], members: list[int], turned: CoefficientMatrix, stability: Stability
+    names: tuple[str, ...], members: list[int], oriented: CoefficientMatrix, stability: Stability
 ) -> Group:
     pairs = list(combinations(members, 2))
-    known = [value for i, j in pairs if not math.isnan(value := float(turned.r[i, j]))]
-    mean = turned.mean(pairs) if known else UNKNOWN
-    return Group(tuple(names[i] for i in members), mean, min(known, default=math.nan), stability)
+    defined = [value for i, j in pairs if not math.isnan(value := float(oriented.r[i, j]))]
+    mean = oriented.mean(pairs) if defined else UNKNOWN
+    return Group(tuple(names[i] for i in members), mean, min(defined, default=math.nan), stability)
 
 
 def _shade(r: float) -> str:

@@ -1,4 +1,4 @@
-"""Which columns go together: average linkage of distances 1 - r, and how often a cluster is found again."""
+"""Clusters of columns: average linkage of distances 1 - r, and the stability of the clusters."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ class Tree:
 
     @property
     def columns(self) -> int:
-        """How many leaves it has."""
+        """The number of leaves."""
         return len(self.linkage) + 1
 
     @cached_property
@@ -62,8 +62,8 @@ class Tree:
 
     def clusters(self, cut: float) -> tuple[Cluster, ...]:
         """Whatever was merged at no more than this distance, in the order of the leaves."""
-        found = {leaf: node for node in self._up_to(cut) for leaf in node}
-        return tuple(dict.fromkeys(found[leaf] for leaf in self.order.tolist()))
+        cluster_of = {leaf: node for node in self._up_to(cut) for leaf in node}
+        return tuple(dict.fromkeys(cluster_of[leaf] for leaf in self.order.tolist()))
 
     def _up_to(self, cut: float) -> Iterator[Cluster]:
         """Leaves, then ever larger clusters: the last that holds a leaf is its cluster."""
@@ -82,7 +82,7 @@ class Merge(NamedTuple):
 
 
 class Stability(NamedTuple):
-    """How well a cluster stands the draws."""
+    """The stability of a cluster under resampling."""
 
     jaccard: float
     """Mean over the draws of the share that it has in common with the cluster there that is most like it."""
@@ -99,18 +99,18 @@ def distances(r: Floats) -> Floats:
 
 
 def stabilities(clusters: Sequence[Cluster], drawn: Sequence[Sequence[Cluster]]) -> list[Stability]:
-    """Of each cluster, from the clusters of every draw."""
+    """The stability of each cluster, from the clusters of every half."""
     return [_stability(cluster, drawn) for cluster in clusters]
 
 
 def support(tree: Tree, drawn: Sequence[Tree]) -> list[float]:
-    """Of each merge: the share of the draws whose trees have a branch with just the same leaves."""
-    branches = [set(one.nodes) for one in drawn]
-    return [_mean([merge.held in one for one in branches]) for merge in tree.merges]
+    """The share of halves whose trees have a branch with the same leaves, for each merge."""
+    branches = [set(branches_drawn.nodes) for branches_drawn in drawn]
+    return [_mean([merge.held in branches_drawn for branches_drawn in branches]) for merge in tree.merges]
 
 
-def _stability(one: Cluster, drawn: Sequence[Sequence[Cluster]]) -> Stability:
-    likeness = [max(len(one & other) / len(one | other) for other in clusters) for clusters in drawn]
+def _stability(cluster: Cluster, drawn: Sequence[Sequence[Cluster]]) -> Stability:
+    likeness = [max(len(cluster & other) / len(cluster | other) for other in clusters) for clusters in drawn]
     return Stability(_mean(likeness), _mean([alike == 1 for alike in likeness]))
 
 

@@ -16,35 +16,35 @@ _NOTHING_LEFT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class CoefficientMatrix:
-    """Every column with every other."""
+    """The coefficients of all pairs of columns."""
 
     r: Floats
     """(columns, columns)"""
     drawn: Floats
     """In random halves, (halves, columns, columns); a single one of NaN where there is one context."""
     n: Ints
-    """How many replies have both: (columns, columns)."""
+    """The number of replies that have both: (columns, columns)."""
     confidence: float
     contexts: int
-    """What there are halves of: contexts, or blocks of them."""
+    """The number of contexts, or of blocks of them, that halves are made of."""
 
     def estimate(self, i: int, j: int) -> Estimate:
-        """How two columns go together."""
+        """The coefficient of two columns, with its interval."""
         return self.mean([(i, j)])
 
     def mean(self, pairs: Sequence[tuple[int, int]]) -> Estimate:
-        """How pairs of columns go together on the whole; pairs without a coefficient do not count."""
+        """The mean coefficient of pairs of columns; pairs without a coefficient do not count."""
         rows, columns = ([pair[side] for pair in pairs] for side in (0, 1))
         values = self.r[rows, columns]
-        known = ~np.isnan(values)
-        if not known.any():
+        defined = ~np.isnan(values)
+        if not defined.any():
             return UNKNOWN
-        drawn = self.drawn[:, rows, columns][:, known]
+        drawn = self.drawn[:, rows, columns][:, defined]
         counted = ~np.isnan(drawn)  # a pair that is undefined in a draw is missing from that draw alone
         means = np.where(counted, drawn, 0).sum(axis=1) / np.where(
             counted.any(axis=1), counted.sum(axis=1), np.nan
         )
-        value = values[known].mean()
+        value = values[defined].mean()
         low, high = self.interval(means, value)
         return Estimate(float(value), float(low), float(high))
 
@@ -54,18 +54,18 @@ class CoefficientMatrix:
         return halves_interval(near, self.confidence, flat=True)
 
     def take(self, places: Sequence[int]) -> "CoefficientMatrix":
-        """Of some of the columns."""
+        """The matrix of some of the columns."""
         chosen = np.ix_(places, places)
         drawn = self.drawn[:, chosen[0], chosen[1]]
         return replace(self, r=self.r[chosen], drawn=drawn, n=self.n[chosen])
 
-    def turned(self, signs: Floats) -> "CoefficientMatrix":
-        """With the columns of sign -1 turned over."""
+    def with_signs(self, signs: Floats) -> "CoefficientMatrix":
+        """The matrix with the signs of some columns turned."""
         both = signs[:, None] * signs
         return replace(self, r=self.r * both, drawn=self.drawn * both)
 
     def without(self, *places: int) -> "CoefficientMatrix":
-        """With some columns held constant; NaN for these columns and their like."""
+        """The matrix with some columns held constant; NaN for these columns and their like."""
         return replace(
             self, r=partial_correlations(self.r, places), drawn=partial_correlations(self.drawn, places)
         )
@@ -73,19 +73,19 @@ class CoefficientMatrix:
 
 def partial_correlations(r: Floats, of: Sequence[int]) -> Floats:
     """Correlations when some columns are held constant, from a matrix of them or a stack of matrices."""
-    shared = _shared(r, of)
+    shared = _explain_by(r, of)
     rest = 1 - np.diagonal(shared, axis1=-2, axis2=-1)
     rest = np.sqrt(np.where(rest > _NOTHING_LEFT, rest, np.nan))
-    found = (r - shared) / (rest[..., :, None] * rest[..., None, :])
-    return np.clip(found, -1, 1)  # columns with different gaps need not fit together
+    partial = (r - shared) / (rest[..., :, None] * rest[..., None, :])
+    return np.clip(partial, -1, 1)  # columns with different gaps need not fit together
 
 
-def _shared(r: Floats, of: Sequence[int]) -> Floats:
-    """What columns have in common by way of some of them, in units of their standard deviations."""
+def _explain_by(r: Floats, of: Sequence[int]) -> Floats:
+    """The correlation of columns that some of them explain."""
     of = list(of)
     within, across = r[..., of, :][..., of], r[..., of]
     flat = np.isnan(np.diagonal(within, axis1=-2, axis2=-1))  # such a column explains nothing
     inverse = np.linalg.pinv(np.nan_to_num(within), rcond=_NOTHING_LEFT, hermitian=True)
     across = np.where(flat[..., None, :], 0.0, across)
-    found: Floats = across @ inverse @ np.swapaxes(across, -1, -2)
-    return found
+    shared: Floats = across @ inverse @ np.swapaxes(across, -1, -2)
+    return shared

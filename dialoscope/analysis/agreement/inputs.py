@@ -1,4 +1,4 @@
-"""What is compared: the columns of metrics, what people said of the replies, what is known from elsewhere."""
+"""The inputs of a comparison: columns of metrics, ratings, and correlations on other corpora."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,37 +21,41 @@ from dialoscope.runs.result import Result
 
 LENGTH = "words"
 OVERALL = "overall"
-"""The aspect that advice goes by, or what stands for it, where it was rated; else all together."""
+"""The aspect that metrics are evaluated with, or a proxy for it, where it was rated; else all aspects."""
 
 
 class People(NamedTuple):
-    """What people said of each reply, on one scale."""
+    """The mean rating of each reply, on one scale."""
 
     aspect: str
-    """Empty where they said nothing that varies."""
+    """Empty where no ratings vary."""
     values: Floats
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, said: Ratings, aspect: str | None, rows: Ints, replies: int) -> "People":
-        """The rated aspect that advice goes by."""
-        overall = standing(said.aspects, OVERALL)
+    def of(cls, ratings: Ratings, aspect: str | None, rows: Ints, replies: int) -> "People":
+        """The ratings of the aspect that metrics are evaluated with."""
+        overall = standing(ratings.aspects, OVERALL)
         chosen = (
-            [said.named(aspect)] if aspect is not None else [overall] if overall else sorted(said.aspects)
+            [ratings.named(aspect)]
+            if aspect is not None
+            else [overall]
+            if overall
+            else sorted(ratings.aspects)
         )
-        rated = {one: round_last_digits(said.means(one, replies)[rows]) for one in chosen}
-        flat = [one for one, values in rated.items() if not _varies(values)]
+        rated = {name: round_last_digits(ratings.means(name, replies)[rows]) for name in chosen}
+        flat = [name for name, values in rated.items() if not _varies(values)]
         notes = [
-            f"{printable(one)} is rated the same everywhere, or hardly at all, and says nothing."
-            for one in flat
+            f"{printable(name)} is rated the same everywhere, or hardly at all, and says nothing."
+            for name in flat
         ]
         standardised = [
             (values - np.nanmean(values)) / np.nanstd(values)
-            for one, values in rated.items()
-            if one not in flat
+            for name, values in rated.items()
+            if name not in flat
         ]
-        told = [printable(one) for one in chosen if one not in flat]
-        aspects = f"the mean of {', '.join(told)}" if len(told) > 1 else "".join(told)
+        names = [printable(name) for name in chosen if name not in flat]
+        aspects = f"the mean of {', '.join(names)}" if len(names) > 1 else "".join(names)
         return cls(aspects, np.mean(standardised or [np.full(len(rows), np.nan)], axis=0), tuple(notes))
 
 
@@ -60,59 +64,59 @@ class AgreementInputs(NamedTuple):
 
     columns: Sequence[Column]
     items: Ints
-    """What each reply replies to."""
+    """The context of each reply, as a number."""
     people: People
     elsewhere: Mapping[str, Estimate]
-    """How metrics go with people on other replies."""
+    """The correlation of metrics with people on other replies."""
     fitted: Collection[str]
-    """Metrics that learned from ratings of these replies."""
+    """Metrics that were trained on ratings of these replies."""
 
 
 def select_columns(
-    found: Iterable[Column], of_systems: Sequence[str]
+    columns: Iterable[Column], of_systems: Sequence[str]
 ) -> tuple[list[Column], list[ExcludedMetric]]:
-    """The columns that can be compared, by name, so that the run's order never shows; the others with why."""
+    """The columns that can be compared, sorted by name, and the others, each with the reason."""
     left_out = [
         ExcludedMetric(name, "a value for a system and none for a reply") for name in sorted(of_systems)
     ]
-    kept = []
-    for column in sorted(found, key=lambda one: one.name):
+    comparable = []
+    for column in sorted(columns, key=lambda each: each.name):
         why = _unusable(column.values)
         if why:
             left_out.append(ExcludedMetric(column.name, why))
         else:
-            kept.append(replace(column, values=scale_to_safe_range(column.values)))
-    if len(kept) < 2:
-        told = f"this run has {len(kept) or 'none'} that can be compared."
+            comparable.append(replace(column, values=scale_to_safe_range(column.values)))
+    if len(comparable) < 2:
+        reason = f"this run has {len(comparable) or 'none'} that can be compared."
         raise DialoscopeError(
-            " ".join([f"Agreement is between two metrics or more, and {told}", *note_excluded(left_out)])
+            " ".join([f"Agreement is between two metrics or more, and {reason}", *note_excluded(left_out)])
         )
-    return kept, left_out
+    return comparable, left_out
 
 
 def _unusable(values: Floats) -> str:
     """Why a column cannot be compared; empty where it can."""
-    known = values[~np.isnan(values)]
+    defined = values[~np.isnan(values)]
     if len(values) < FEWEST:
         return f"replies: {len(values)}, and {FEWEST} are needed"
-    if len(known) < FEWEST or 2 * len(known) < len(values):
-        return f"undefined for {len(values) - len(known)} of {len(values)} replies"
+    if len(defined) < FEWEST or 2 * len(defined) < len(values):
+        return f"undefined for {len(values) - len(defined)} of {len(values)} replies"
     if not _varies(values):
-        return f"{known[0]:g} for every reply"
-    return "" if np.isfinite(known).all() else "infinite for some replies"
+        return f"{defined[0]:g} for every reply"
+    return "" if np.isfinite(defined).all() else "infinite for some replies"
 
 
-def choose_length(name: str | None, kept: Sequence[Column], left_out: Sequence[ExcludedMetric]) -> str:
+def choose_length(name: str | None, columns: Sequence[Column], left_out: Sequence[ExcludedMetric]) -> str:
     """The metric to hold constant; empty where there is none to hold."""
-    if name is None or name in {column.name for column in kept}:
+    if name is None or name in {column.name for column in columns}:
         return name or ""
     if name == LENGTH:
         return ""  # nobody need have asked for it
     why = {excluded.metric: excluded.why for excluded in left_out}
     if name in why:
         raise DialoscopeError(f"{printable(name)} cannot be held constant ({why[name]}).")
-    known = ", ".join(printable(column.name) for column in kept)
-    raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {known}.")
+    names = ", ".join(printable(column.name) for column in columns)
+    raise DialoscopeError(f"This run has no {printable(name)} to hold constant; it has: {names}.")
 
 
 def length_curves(length: Floats) -> list[Floats]:
@@ -120,22 +124,22 @@ def length_curves(length: Floats) -> list[Floats]:
 
     Its logarithm and inverse, which shares of words are made of, and powers of its rank for all else.
     """
-    known = length[~np.isnan(length)]
+    defined = length[~np.isnan(length)]
     rank = np.full(len(length), np.nan)
-    rank[~np.isnan(length)] = 2 * (ranks(known) - 0.5) / len(known) - 1
+    rank[~np.isnan(length)] = 2 * (ranks(defined) - 0.5) / len(defined) - 1
     powers = [rank, rank**2, rank**3]
-    if known.min() < 0:
+    if defined.min() < 0:
         return [length, *powers, rank**4, rank**5]
-    some = np.maximum(length, known[known > 0].min(initial=np.inf))
-    return [length, np.log(some), 1 / some, *powers]
+    positive = np.maximum(length, defined[defined > 0].min(initial=np.inf))
+    return [length, np.log(positive), 1 / positive, *powers]
 
 
 def _varies(values: Floats) -> bool:
-    known = values[~np.isnan(values)]
-    return len(known) >= FEWEST and bool(known.min() < known.max())
+    defined = values[~np.isnan(values)]
+    return len(defined) >= FEWEST and bool(defined.min() < defined.max())
 
 
 def correlations_elsewhere(result: Result) -> dict[str, Estimate]:
-    """How the run's metrics go with people on other replies, as far as that was measured."""
-    known = {result.label(metric): shipped().of(metric) for metric in result.metrics if metric.of_replies}
-    return {name: Estimate(one.spearman, one.low, one.high) for name, one in known.items()}
+    """The correlation of the run's metrics with people on other replies, as far as that was measured."""
+    trust = {result.label(metric): shipped().of(metric) for metric in result.metrics if metric.of_replies}
+    return {name: Estimate(mean.spearman, mean.low, mean.high) for name, mean in trust.items()}
