@@ -34,17 +34,17 @@ NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "consistency": ("consistency", "self-consistency", "self_consistency", "consistent"),
     }
 )
-"""In lower case; of several that a corpus has ratings of, the first stands for the aspect."""
+"""In lower case; of several that a corpus has ratings of, the first is used for the aspect."""
 
 
 def standing(rated: Iterable[str], aspect: str) -> str | None:
-    """Which of the rated aspects stands for this one; nothing where none does.
+    """The rated aspect that is this one, or a proxy for it; None where there is none.
 
-    Where nobody was asked for the reply as a whole, coherence stands for it, which is what people mostly
-    judge by. An aspect that has no place here stands for itself.
+    Where replies were not rated overall, coherence is the proxy, which overall ratings mostly depend on.
+    An aspect that is not listed here has no other name.
     """
-    known = {name.strip().lower(): name for name in rated}
+    by_name = {name.strip().lower(): name for name in rated}
     wanted = NAMES.get(aspect, (aspect.strip().lower(),))
     if aspect == "overall":
         wanted += NAMES["coherence"]
-    return next((known[name] for name in wanted if name in known), None)
+    return next((by_name[name] for name in wanted if name in by_name), None)

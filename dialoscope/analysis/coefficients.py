@@ -43,8 +43,8 @@ def measure(
     words: Wording = Wording(),  # noqa: B008 - a constant
 ) -> Coefficient:
     """A coefficient by its name, of the rows where both columns have a value."""
-    known = ~(np.isnan(x) | np.isnan(y))
-    x, y = x[known], y[known]
+    defined = ~(np.isnan(x) | np.isnan(y))
+    x, y = x[defined], y[defined]
     n = len(x)
     if n < min_points:
         few = f"{n or 'no'} pair{'s' * (n != 1)} {words.pairs}, and {min_points} are needed"
@@ -62,7 +62,7 @@ def pearson(x: Floats, y: Floats) -> float:
     spread = _scale(x) * _scale(y)
     if spread == 0:
         return math.nan
-    return float(np.clip(_centred(x) @ _centred(y) / spread, -1, 1))
+    return float(np.clip(_subtract_mean(x) @ _subtract_mean(y) / spread, -1, 1))
 
 
 def spearman(x: Floats, y: Floats) -> float:
@@ -72,7 +72,7 @@ def spearman(x: Floats, y: Floats) -> float:
 
 def kendall(x: Floats, y: Floats) -> float:
     """Tau-b: pairs in the same order less pairs in the other, of the pairs not tied on either side."""
-    untied = math.sqrt(untied_pairs(x)) * math.sqrt(untied_pairs(y))
+    untied = math.sqrt(count_untied_pairs(x)) * math.sqrt(count_untied_pairs(y))
     return order_agreement(x, y) / untied if untied else math.nan
 
 
@@ -84,7 +84,7 @@ def cosine(x: Floats, y: Floats) -> float:
 
 def accuracy(x: Floats, y: Floats) -> float:
     """Pairwise accuracy: the share of pairs, untied in the second column, that the first orders alike."""
-    untied = untied_pairs(y)
+    untied = count_untied_pairs(y)
     return 0.5 + 0.5 * order_agreement(x, y) / untied if untied else math.nan
 
 
@@ -123,17 +123,17 @@ def order_agreement(x: Floats, y: Floats) -> float:
     """The number of pairs in the same order on both sides, less those in opposite orders."""
     from scipy.stats import kendalltau
 
-    untied = math.sqrt(untied_pairs(x)) * math.sqrt(untied_pairs(y))
+    untied = math.sqrt(count_untied_pairs(x)) * math.sqrt(count_untied_pairs(y))
     return float(np.round(kendalltau(x, y).statistic * untied)) if untied else 0.0
 
 
-def untied_pairs(x: Floats) -> int:
+def count_untied_pairs(x: Floats) -> int:
     """The number of pairs of different values."""
     ties = np.unique(x, return_counts=True)[1]
     return (len(x) * (len(x) - 1) - int((ties * (ties - 1)).sum())) // 2
 
 
-def _centred(x: Floats) -> Floats:
+def _subtract_mean(x: Floats) -> Floats:
     centred: Floats = x - x.mean()
     return centred
 
@@ -142,7 +142,7 @@ def _scale(x: Floats) -> float:
     """The length of the column about its mean; 0 for one that is the same everywhere save for rounding."""
     if not len(x):
         return 0.0
-    length = float(np.linalg.norm(_centred(x)))
+    length = float(np.linalg.norm(_subtract_mean(x)))
     return length if length > 1e-13 * float(np.linalg.norm(x)) else 0.0
 
 

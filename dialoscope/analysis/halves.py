@@ -44,20 +44,20 @@ RANKED_AT_ONCE = 200_000
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """What halves are made of: contexts, or blocks of them where there are many."""
+    """The units that halves are made of: contexts, or blocks of them where there are many."""
 
     block: Ints
-    """Of each row."""
+    """The cluster of each row."""
     count: int
 
     @classmethod
     def of(cls, items: Ints, seed: int, most: int = MOST_BLOCKS) -> "Clusters":
-        """All rows of an item are in one cluster."""
+        """Clusters in which all rows of an item are together."""
         block = blocks_of(items, most, seed)
         return cls(block, int(block.max(initial=-1)) + 1)
 
     def take(self, rows: NDArray[Any]) -> "Clusters":
-        """Of some of the rows; a half is still one of all clusters."""
+        """The clusters of some of the rows; a half is still one of all clusters."""
         return Clusters(self.block[rows], self.count)
 
     def weights(self, draws: Resamples) -> Iterator[Floats]:
@@ -65,11 +65,11 @@ class Clusters:
         return half_weights(self.count, draws)
 
     def halves(self, draws: Resamples) -> int:
-        """The number of halves that there are, smaller than what is asked for if clusters are few."""
+        """The number of halves, smaller than what is asked for if clusters are few."""
         return draws.times if self.count > 62 else min(draws.times, 2**self.count - 1)
 
     def sums(self, columns: Floats) -> Floats:
-        """Of the columns, by cluster: (clusters, columns)."""
+        """The sums of the columns by cluster: (clusters, columns)."""
         return block_sums(columns, self.block, self.count)
 
 
@@ -81,29 +81,29 @@ class ColumnSides(NamedTuple):
 
 
 def in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Resamples) -> Floats:
-    """Each column of x with each column of y in each half, (halves, a, b); NaN where it is undefined there.
+    """The coefficient of each column of x with each of y in each half, (halves, a, b); NaN if undefined.
 
     A pair of columns is compared on the rows where both have a value.
     """
-    found = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
+    coefficients = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
     for rows, xs, ys in without_gaps(x, y):
         ours = x[np.ix_(rows, xs)]
         same = x is y and np.array_equal(xs, ys)
         sides = ColumnSides(ours, ours if same else y[np.ix_(rows, ys)])
-        found[:, xs[:, None], ys] = _KERNELS[name](sides, clusters.take(rows), draws)
-    return found
+        coefficients[:, xs[:, None], ys] = _KERNELS[name](sides, clusters.take(rows), draws)
+    return coefficients
 
 
 def narrow_halves(name: str, values: Floats, whole: Floats, clusters: int) -> Floats:
-    """Coefficients in halves, on Fisher's scale so much nearer to the whole's that they vary as samples do.
+    """Coefficients in halves, shrunk towards the whole's on Fisher's scale so that they vary as samples do.
 
     Accuracies are put on -1 to 1 for it.
     """
     centre = middle(name)
     scale = 2.0 if centre else 1.0
     at, around = (fisher((side - centre) * scale) for side in (whole, values))
-    found: Floats = np.tanh(at + (around - at) * excess(clusters)) / scale + centre
-    return found
+    narrowed: Floats = np.tanh(at + (around - at) * excess(clusters)) / scale + centre
+    return narrowed
 
 
 def excess(clusters: int) -> float:
@@ -133,33 +133,33 @@ def without_gaps(x: Floats, y: Floats) -> Iterator[tuple[Ints, Ints, Ints]]:
 def _gaps(columns: Floats) -> Iterator[tuple[NDArray[np.bool_], Ints]]:
     gaps = np.isnan(columns)
     kinds: dict[bytes, list[int]] = {}
-    for place in range(columns.shape[1]):
-        kinds.setdefault(gaps[:, place].tobytes(), []).append(place)
+    for index in range(columns.shape[1]):
+        kinds.setdefault(gaps[:, index].tobytes(), []).append(index)
     for places in kinds.values():
         yield gaps[:, places[0]], np.array(places, np.int64)
 
 
 def _moments(sides: ColumnSides, clusters: Clusters, draws: Resamples, *, centred: bool) -> Floats:
     """Pearson's coefficients, or cosines: sums of products, added up by cluster."""
-    x, y = (_standardised(side, centred=centred) for side in sides)
+    x, y = (_standardise(side, centred=centred) for side in sides)
     a, b = x.shape[1], y.shape[1]
-    products = np.concatenate([clusters.sums(x[:, [place]] * y) for place in range(a)], axis=1)
+    products = np.concatenate([clusters.sums(x[:, [index]] * y) for index in range(a)], axis=1)
     ones = np.ones((len(x), 1))
     parts = [products, *map(clusters.sums, (x, y, x * x, y * y, ones))]
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
-    sums, found = round_for_exact_sums(np.concatenate(parts, axis=1)), []
+    sums, by_batch = round_for_exact_sums(np.concatenate(parts, axis=1)), []
     for weights in clusters.weights(draws):
         xy, sx, sy, xx, yy, n = np.split(weights @ sums, ends, axis=1)
         if not centred:
             sx, sy = np.zeros_like(sx), np.zeros_like(sy)
         n = np.maximum(n, 1)
         apart = xy.reshape(-1, a, b) - sx[:, :, None] * sy[:, None, :] / n[:, :, None]
-        found.append(_ratio(apart, xx - sx * sx / n, yy - sy * sy / n, n))
-    return np.concatenate(found)
+        by_batch.append(_ratio(apart, xx - sx * sx / n, yy - sy * sy / n, n))
+    return np.concatenate(by_batch)
 
 
-def _standardised(columns: Floats, *, centred: bool) -> Floats:
-    """Of one size, so that sums of squares neither drown nor cancel; what does not vary becomes nothing."""
+def _standardise(columns: Floats, *, centred: bool) -> Floats:
+    """The columns at a standard deviation of 1, for sums without loss of precision; constant ones are 0."""
     if not len(columns):
         return columns
     columns = columns - columns.mean(axis=0) if centred else columns
@@ -178,7 +178,7 @@ def _ratio(products: Floats, xx: Floats, yy: Floats, n: Floats) -> Floats:
 
 
 def _rank_correlations(sides: ColumnSides, clusters: Clusters, draws: Resamples) -> Floats:
-    """Spearman's: in each half the ranks of what is in it, ties at the middle of theirs."""
+    """Spearman's coefficient, from the ranks within each half, with mean ranks for ties."""
     x = [_Order.of(column) for column in sides.x.T]
     y = x if sides.y is sides.x else [_Order.of(column) for column in sides.y.T]
     at_once = max(1, RANKED_AT_ONCE // max(1, len(sides.x)))
@@ -201,8 +201,8 @@ def _rank_correlations(sides: ColumnSides, clusters: Clusters, draws: Resamples)
 def _ranks_of_all(columns: "Sequence[_Order]", inside: Floats) -> Floats:
     """The ranks of every column in each half, (halves, columns, rows)."""
     ranks = np.empty((inside.shape[1], len(columns), len(inside)))
-    for place, column in enumerate(columns):
-        ranks[:, place] = column.ranks(inside).T
+    for index, column in enumerate(columns):
+        ranks[:, index] = column.ranks(inside).T
     return ranks
 
 
@@ -213,7 +213,7 @@ class _Order(NamedTuple):
     starts: Ints
     """Where each different value begins in this order."""
     value: Ints
-    """The place of each row's value among the different ones."""
+    """The index of each row's value among the different ones."""
 
     @classmethod
     def of(cls, column: Floats) -> "_Order":
@@ -244,15 +244,15 @@ def _pair_agreement(sides: ColumnSides, clusters: Clusters, draws: Resamples, *,
     pairs = _PairSums.of(clusters)
     weights = pairs.weights(draws)
     x, y = (list(side.T) for side in sides)
-    untied_x = [pairs.drawn(weights, column, None) for column in x]
-    untied_y = [pairs.drawn(weights, column, None) for column in y]
-    found = np.empty((len(weights), len(x), len(y)))
+    untied_x = [pairs.net_agreement(weights, column, None) for column in x]
+    untied_y = [pairs.net_agreement(weights, column, None) for column in y]
+    coefficients = np.empty((len(weights), len(x), len(y)))
     for i, j in np.ndindex(len(x), len(y)):
-        agreeing = pairs.drawn(weights, x[i], y[j])
+        agreeing = pairs.net_agreement(weights, x[i], y[j])
         untied = untied_y[j] if accuracy else np.sqrt(untied_x[i] * untied_y[j])
         share = agreeing / np.where(untied > 0, untied, np.nan)
-        found[:, i, j] = 0.5 + 0.5 * share if accuracy else share
-    return found
+        coefficients[:, i, j] = 0.5 + 0.5 * share if accuracy else share
+    return coefficients
 
 
 class _PairSums(NamedTuple):
@@ -263,7 +263,7 @@ class _PairSums(NamedTuple):
     """Where each cluster that has rows begins."""
     clusters: Clusters
     merged: Ints
-    """The place of each cluster among those with rows, in at most so many blocks."""
+    """The index of each cluster among those with rows, in at most so many blocks."""
 
     @classmethod
     def of(cls, clusters: Clusters) -> "_PairSums":
@@ -281,14 +281,14 @@ class _PairSums(NamedTuple):
         parts = [weights[:, self.merged] for weights in self.clusters.weights(draws)]
         return np.concatenate(parts)
 
-    def drawn(self, weights: Floats, x: Floats, y: Floats | None) -> Floats:
-        """In each half: pairs in the same order less those in the other; or, of one column, untied pairs."""
+    def net_agreement(self, weights: Floats, x: Floats, y: Floats | None) -> Floats:
+        """Pairs in the same order less those in the other, in each half; of one column, untied pairs."""
         sums = self._sums(x[self.order], None if y is None else y[self.order])
-        found: Floats = np.einsum("db,db->d", weights @ sums, weights)
-        return found
+        net: Floats = np.einsum("db,db->d", weights @ sums, weights)
+        return net
 
     def _sums(self, x: Floats, y: Floats | None) -> Floats:
-        """Over the pairs of rows of each two blocks; a few rows at a time, so that memory is bounded."""
+        """The sums over pairs of rows of each two blocks; a few rows at a time, so that memory is bounded."""
         ends = np.append(self.starts, len(x))[1:]
         sums = np.empty((len(self.starts), len(self.starts)))
         at_once = max(1, AT_ONCE * len(self.starts) // max(1, len(x) ** 2))
@@ -302,9 +302,9 @@ class _PairSums(NamedTuple):
         return sums
 
 
-def _signs(some: Floats, every: Floats) -> NDArray[np.int8]:
-    higher = some[:, None] > every
-    return higher.view(np.int8) - (some[:, None] < every).view(np.int8)
+def _signs(rows: Floats, every: Floats) -> NDArray[np.int8]:
+    higher = rows[:, None] > every
+    return higher.view(np.int8) - (rows[:, None] < every).view(np.int8)
 
 
 _KERNELS: Mapping[str, Callable[[ColumnSides, Clusters, Resamples], Floats]] = MappingProxyType(

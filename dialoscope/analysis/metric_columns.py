@@ -1,4 +1,4 @@
-"""The reply-level numbers of a run as columns: those of its metrics, and those that others' code made."""
+"""The reply-level numbers of a run as columns: those of its metrics, and scores by other programs."""
 
 import math
 from collections.abc import Iterable
@@ -20,13 +20,13 @@ class Column:
 
     name: str
     signature: str
-    """How it was made; nothing where that is not known."""
+    """The signature of the metric; empty where it is not known."""
     values: Floats
     higher_is_better: bool | None = None
 
 
 def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> tuple[Column, ...]:
-    """Every metric that says something of each reply, in the run's order, then the scores of others."""
+    """Every metric with a value for replies, in the run's order, then the scores by other programs."""
     ours = [
         Column(result.label(metric), metric.signature, result.values(metric), metric.higher_is_better)
         for metric in result.metrics
@@ -34,15 +34,15 @@ def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> t
     ]
     others = None if scores is None else Scores.of(result.replies, scores)
     theirs = [] if others is None else list(map(_other, others.metrics, others.values.T))
-    taken = {column.name for column in ours} & {column.name for column in theirs}
-    if taken:
-        named = printable(", ".join(sorted(taken)))
+    shared_names = {column.name for column in ours} & {column.name for column in theirs}
+    if shared_names:
+        named = printable(", ".join(sorted(shared_names)))
         raise DialoscopeError(f"The scores name {named}, which the run has as well; rename them.")
     return (*ours, *theirs)
 
 
 def scale_to_safe_range(values: Floats) -> Floats:
-    """The values, if need be times a power of two, so that their squares are numbers still."""
+    """The values, multiplied by a power of two if their squares would overflow or vanish."""
     size = float(np.nanmax(np.abs(values), initial=0.0))
     return values if size == 0 or 1e-100 < size < 1e100 else np.ldexp(values, -math.frexp(size)[1])
 

@@ -9,7 +9,7 @@ from dialoscope.core.arrays import Floats
 
 
 class SignificanceTest(NamedTuple):
-    """What a test found; NaN where it cannot be made."""
+    """The result of a test; NaN where it cannot be made."""
 
     statistic: float
     p: float
@@ -21,8 +21,8 @@ UNTESTED = SignificanceTest(math.nan, math.nan)
 
 def holm(p: Floats) -> Floats:
     """P-values corrected for their number (Holm, 1979); those that are unknown do not count."""
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
+    defined = np.flatnonzero(~np.isnan(p))
+    order = defined[np.argsort(p[defined], kind="stable")]
     steps = p[order] * np.arange(len(order), 0, -1)
     corrected = np.full(len(p), np.nan)
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0)

@@ -30,7 +30,7 @@ from dialoscope.runs.score_columns import Scores
 LEVELS = ("reply", "system")
 GROUPS = ("overall", "system", "item")
 PERMUTATIONS = 10_000
-"""Of systems."""
+"""The number of permutations of the systems."""
 
 
 def correlate(
@@ -50,56 +50,62 @@ def correlate(
     seed: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Correlations:
-    """How well each metric of a run follows what people said of its replies.
+    """Correlate each metric of a run with the ratings of its replies.
 
     Args:
         result: A run.
-        ratings: What people said of its replies, in place of the ratings in the run.
-        aspect: Which of the rated aspects; all of them if none is named.
-        scores: What other people's metrics gave the replies, judged beside the run's own.
+        ratings: Ratings of its replies, in place of those in the run.
+        aspect: The rated aspects to use; all of them if none is named.
+        scores: Scores of the replies by metrics of other programs, which are included.
         levels: reply, system, or both.
         groups: Of replies: overall, and the mean of the coefficients within each system or each item.
         coefficients: pearson, spearman, kendall, cosine, accuracy.
         system_value: What a metric says of a system: its own value, or the mean over the replies.
         min_points: The smallest number of replies, or systems, for a coefficient.
-        confidence: How much an interval should hold.
+        confidence: Confidence level of the intervals, such as 0.95.
         draws: Number of random halves of the contexts, for intervals and tests over replies.
         permutations: Number of permutations of the systems, for tests over systems.
-        seed: Of halves and permutations; that of the run where none is given.
-        progress: Told after each coefficient of each level and group.
+        seed: Seed of halves and permutations; by default that of the run.
+        progress: Called after each coefficient of each level and group.
     """
     Result.check(result)
-    kinds = tuple(_kinds(_chosen(levels, LEVELS, "level"), _chosen(groups, GROUPS, "group")))
-    names = _chosen(coefficients, NAMES, "coefficient")
+    kinds = tuple(_kinds(_choose(levels, LEVELS, "level"), _choose(groups, GROUPS, "group")))
+    names = _choose(coefficients, NAMES, "coefficient")
     check_halves(confidence, draws)
     _check(permutations, min_points)
-    chance = RandomDraws(draws, permutations, result.provenance.seed if seed is None else seed)
-    said = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
+    random_draws = RandomDraws(draws, permutations, result.provenance.seed if seed is None else seed)
+    rated = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
-    panel = Panel.of(result, said, _aspects(said, aspect), others)
+    panel = Panel.of(result, rated, _aspects(rated, aspect), others)
     if not panel.columns:
-        kinds = _of_systems(kinds)
+        kinds = _system_kinds(kinds)
     settings = CorrelationSettings(
-        kinds, names, confidence, chance, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
+        kinds,
+        names,
+        confidence,
+        random_draws,
+        len(panel.rows),
+        len(np.unique(panel.item)),
+        len(panel.systems),
     )
-    aspects = tuple(_aspect(said, panel, place) for place in range(len(panel.aspects)))
+    aspects = tuple(_rated_aspect(rated, panel, index) for index in range(len(panel.aspects)))
     cells: list[Correlation] = []
     for kind in kinds:
-        level = _level(kind, panel, chance, min_points, system_value)
+        level = _level(kind, panel, random_draws, min_points, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
     fitted = [f"{printable(name)}: {FITTED}." for name in metrics_fitted_to(result)]
-    about = (*said.notes, *(others.notes if others else ()), *fitted)
+    about = (*rated.notes, *(others.notes if others else ()), *fitted)
     return Correlations(tuple(cells), aspects, settings, about, panel)
 
 
 def _level(
-    kind: Kind, panel: Panel, chance: RandomDraws, min_points: int, system_value: str
+    kind: Kind, panel: Panel, random_draws: RandomDraws, min_points: int, system_value: str
 ) -> CorrelationLevel:
     if kind.level == "system":
-        return OverSystems(panel.rated_systems(system_value), chance, min_points)
+        return OverSystems(panel.by_system(system_value), random_draws, min_points)
     if kind.group == "overall":
-        return AllReplies(panel, chance, min_points)
-    return InGroups(panel, chance, min_points, by_system=kind.group == "system")
+        return AllReplies(panel, random_draws, min_points)
+    return InGroups(panel, random_draws, min_points, by_system=kind.group == "system")
 
 
 def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
@@ -109,8 +115,8 @@ def _kinds(levels: Sequence[str], groups: Sequence[str]) -> Iterator[Kind]:
         yield Kind("system", "overall")
 
 
-def _of_systems(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
-    """What is left where no metric has a value for a reply."""
+def _system_kinds(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """The kinds that remain where no metric has a value for a reply: those over systems."""
     left = tuple(kind for kind in kinds if kind.level == "system")
     if not left:
         raise DialoscopeError(
@@ -127,12 +133,12 @@ def _cells(
     aspects: Sequence[RatedAspect],
     progress: Callable[[int], None],
 ) -> Iterator[Correlation]:
-    """Coefficient by coefficient, aspect by aspect."""
+    """The correlations of one kind, coefficient by coefficient, aspect by aspect."""
     counts = level.counts
     for name in settings.coefficients:
         values = level.values(name)
-        found = level.inference(name, values.value, settings.confidence)
-        corrected = _holm(found.p)
+        inference = level.inference(name, values.value, settings.confidence)
+        corrected = _holm(inference.p)
         progress(1)
         for (i, j), value in np.ndenumerate(values.value):
             column = level.metrics[i]
@@ -143,9 +149,9 @@ def _cells(
                 group=kind.group,
                 coefficient=name,
                 value=float(value),
-                low=float(found.low[i, j]),
-                high=float(found.high[i, j]),
-                p=float(found.p[i, j]),
+                low=float(inference.low[i, j]),
+                high=float(inference.high[i, j]),
+                p=float(inference.p[i, j]),
                 p_holm=float(corrected[i, j]),
                 n=int(counts.n[i, j]),
                 undefined=int((~np.isfinite(column.values)).sum()),
@@ -154,40 +160,42 @@ def _cells(
                 of=level.of,
                 ceiling=aspects[j].ceiling_at(kind),
                 higher_is_better=column.higher_is_better,
-                why=values.why[i][j] or found.why[i][j],
+                why=values.why[i][j] or inference.why[i][j],
                 signature=column.signature,
             )
 
 
 def _holm(p: Floats) -> Floats:
-    """Over the metrics, for each aspect."""
+    """P-values corrected for the number of metrics, for each aspect."""
     return np.stack([holm(column) for column in p.T], axis=1) if p.size else p
 
 
-def _aspects(said: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ...]:
+def _aspects(ratings: Ratings, aspect: str | Sequence[str] | None) -> tuple[str, ...]:
     wanted = [aspect] if isinstance(aspect, str) else aspect
-    if not said.aspects:
+    if not ratings.aspects:
         raise DialoscopeError("The run has no ratings; give a file of them with --ratings (ratings=).")
-    return tuple(dict.fromkeys(map(said.named, wanted))) if wanted else said.aspects
+    return tuple(dict.fromkeys(map(ratings.named, wanted))) if wanted else ratings.aspects
 
 
-def _aspect(said: Ratings, panel: Panel, place: int) -> RatedAspect:
-    name, values = panel.aspects[place], panel.y[:, place]
-    most = ceiling(said.of_aspect(name))
-    of_systems = ceiling(said.of_aspect(name), panel.result.replies.system)
+def _rated_aspect(ratings: Ratings, panel: Panel, index: int) -> RatedAspect:
+    name, values = panel.aspects[index], panel.y[:, index]
+    most = ceiling(ratings.of_aspect(name))
+    of_systems = ceiling(ratings.of_aspect(name), panel.result.replies.system)
     rated = int((~np.isnan(values)).sum())
     return RatedAspect(name, rated, len(values), most.value, most.why, of_systems.value)
 
 
-def _chosen(given: str | Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """In the order of those that there are; an error where one is none of them."""
-    given = [given] if isinstance(given, str) else given
-    for one in given:
-        if one not in known:
-            raise DialoscopeError(f"There is no {what} '{printable(one)}'. Choose from: {', '.join(known)}.")
-    if not given:
-        raise DialoscopeError(f"Not one {what} is named. Choose from: {', '.join(known)}.")
-    return tuple(name for name in known if name in given)
+def _choose(requested: str | Sequence[str], allowed: Sequence[str], what: str) -> tuple[str, ...]:
+    """The requested names in the order of the allowed ones; an error if one is not allowed."""
+    requested = [requested] if isinstance(requested, str) else requested
+    for name in requested:
+        if name not in allowed:
+            raise DialoscopeError(
+                f"There is no {what} '{printable(name)}'. Choose from: {', '.join(allowed)}."
+            )
+    if not requested:
+        raise DialoscopeError(f"Not one {what} is named. Choose from: {', '.join(allowed)}.")
+    return tuple(name for name in allowed if name in requested)
 
 
 def _check(permutations: int, min_points: int) -> None:

@@ -27,12 +27,12 @@ def list_notes(
     return [
         f"[low, high]: {percent} interval; p: corrected for the number of metrics (Holm).",
         *(down if any(cell.higher_is_better is False for cell in cells) else []),
-        *_few_systems(settings, cells),
-        *_ceilings(settings.kinds[0], aspects),
-        *_unrated(aspects),
-        *_of_systems_alone(cells),
-        *_without_value(settings, cells),
-        *_reasons(settings, cells),
+        *_note_few_systems(settings, cells),
+        *_explain_ceilings(settings.kinds[0], aspects),
+        *_note_unrated(aspects),
+        *_note_system_metrics(cells),
+        *_note_missing_values(settings, cells),
+        *_explain_undefined(settings, cells),
     ]
 
 
@@ -40,7 +40,7 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
     """How intervals and tests are made, and what the further columns are."""
     if any(kind.level == "reply" for kind in settings.kinds):
         contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
-        halves = min(settings.chance.draws, 2 ** min(settings.contexts, 60) - 1)
+        halves = min(settings.random_draws.draws, 2 ** min(settings.contexts, 60) - 1)
         yield (
             f"Over replies both are from {halves} random halves of the {contexts}, and say "
             "what other contexts would give with these systems and raters."
@@ -48,8 +48,8 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
     if any(kind.level == "system" for kind in settings.kinds):
         yield (
             "Over systems the interval says what other systems of this kind would give (Fisher's z), and p "
-            f"is from up to {settings.chance.permutations} permutations of the systems. Values of systems "
-            "that rest on few contexts are noisy, which brings a correlation over systems nearer to 0."
+            f"is from up to {settings.random_draws.permutations} permutations of the systems. Values of "
+            "systems that rest on few contexts are noisy, which brings a correlation over systems nearer to 0."
         )
     titles = {kind.head: kind.title for kind in settings.kinds[1:]}
     if titles:
@@ -57,12 +57,12 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
             "; ".join(f"{head}: {capitalize_name(settings.main)} {title}" for head, title in titles.items())
             + "."
         )
-    yield from _groups(settings, cells)
+    yield from _note_missing_groups(settings, cells)
     if "cosine" in settings.coefficients:
         yield "p of a cosine: that of Pearson's, as a cosine of positive numbers is never near 0."
 
 
-def _groups(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
+def _note_missing_groups(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
     """The number of groups that a mean is over, where some have no coefficient."""
     for kind in settings.kinds:
         means = [
@@ -74,7 +74,7 @@ def _groups(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iter
             yield f"{kind.head}: {number} of {whole} have a coefficient; the value is the mean of these."
 
 
-def _few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) -> Iterator[str]:
+def _note_few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) -> Iterator[str]:
     of_systems = [cell.n for cell in cells if cell.level == "system"]
     most = max(of_systems, default=0)
     if of_systems and most < FEW_SYSTEMS:
@@ -85,7 +85,7 @@ def _few_systems(settings: CorrelationSettings, cells: Iterable[Correlation]) ->
         )
 
 
-def _ceilings(kind: Kind, aspects: Sequence[RatedAspect]) -> Iterator[str]:
+def _explain_ceilings(kind: Kind, aspects: Sequence[RatedAspect]) -> Iterator[str]:
     if any(not math.isnan(aspect.ceiling_at(kind)) for aspect in aspects):
         yield "ceiling: the correlation that a metric without any error would have, given the raters' noise."
     for aspect in aspects:
@@ -93,29 +93,29 @@ def _ceilings(kind: Kind, aspects: Sequence[RatedAspect]) -> Iterator[str]:
             yield f"The ceiling of {printable(aspect.name)} is unknown: {printable(aspect.why)}."
 
 
-def _unrated(aspects: Sequence[RatedAspect]) -> Iterator[str]:
+def _note_unrated(aspects: Sequence[RatedAspect]) -> Iterator[str]:
     for aspect in aspects:
         if aspect.rated < aspect.replies:
             unrated = f"{aspect.replies - aspect.rated} of {aspect.replies} replies"
             yield f"{unrated} have no rating of {printable(aspect.name)}."
 
 
-def _of_systems_alone(cells: Sequence[Correlation]) -> Iterator[str]:
+def _note_system_metrics(cells: Sequence[Correlation]) -> Iterator[str]:
     of = {level: [cell.metric for cell in cells if cell.level == level] for level in ("reply", "system")}
     alone = [printable(name) for name in dict.fromkeys(of["system"]) if name not in of["reply"]]
     if of["reply"] and alone:
-        yield f"A value for a system and none for a reply: {_listed(alone)}."
+        yield f"A value for a system and none for a reply: {_shorten(alone)}."
 
 
-def _without_value(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
-    """Metrics that are undefined for as many replies, together."""
+def _note_missing_values(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """The number of replies without a value; metrics with the same number in one note."""
     by_count = group((cell.undefined, printable(cell.metric)) for cell in cells if cell.undefined)
     for count, metrics in by_count.items():
-        yield f"{count} of {settings.replies} replies have no value of {_listed(metrics)}."
+        yield f"{count} of {settings.replies} replies have no value of {_shorten(metrics)}."
 
 
-def _reasons(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
-    """Why coefficients, and the intervals that are shown, are undefined; those for one reason together."""
+def _explain_undefined(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
+    """Why coefficients, and the intervals that are shown, are undefined; a note for each reason."""
     shown = settings.kinds[0], settings.main
     undefined = [
         cell
@@ -124,7 +124,7 @@ def _reasons(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Ite
     ]
     by_reason = group(((cell.aspect, _where(cell), cell.why), printable(cell.metric)) for cell in undefined)
     lines = [
-        f"{printable(aspect)}, {where}{_listed(metrics)}: {why}."
+        f"{printable(aspect)}, {where}{_shorten(metrics)}: {why}."
         for (aspect, where, why), metrics in by_reason.items()
     ]
     yield from lines[:_SHOWN]
@@ -136,6 +136,6 @@ def _where(cell: Correlation) -> str:
     return f"{cell.kind.title}, {'is undefined for ' if math.isnan(cell.value) else ''}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _shorten(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -1,4 +1,4 @@
-"""How metrics agree with people, in the forms people read and programs take on."""
+"""The report of the correlations of metrics with people."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -29,14 +29,14 @@ class Correlations(Report):
     aspects: tuple[RatedAspect, ...]
     settings: CorrelationSettings
     about: tuple[str, ...]
-    """What a reader must know of the ratings and scores."""
+    """Notes on the ratings and scores."""
     panel: Panel
-    """The numbers themselves."""
+    """The values and the ratings of the replies."""
 
     def cell(
         self, metric: str, aspect: str, coefficient: str = MAIN, level: str = "reply", group: str = "overall"
     ) -> Correlation:
-        """What is said of one metric and one aspect."""
+        """The correlation of one metric with one aspect."""
         wanted = (metric, aspect, coefficient, level, group)
         for cell in self.cells:
             if (cell.metric, cell.aspect, cell.coefficient, cell.level, cell.group) == wanted:
@@ -44,16 +44,16 @@ class Correlations(Report):
         raise DialoscopeError(
             f"There is no {coefficient} of {metric} with {aspect} at {level} level ({group}) here; it has: "
             f"{', '.join(dict.fromkeys(cell.metric for cell in self.cells))}; "
-            f"{', '.join(one.name for one in self.aspects)}; {', '.join(self.settings.coefficients)}."
+            f"{', '.join(rated.name for rated in self.aspects)}; {', '.join(self.settings.coefficients)}."
         )
 
     def better(
         self, first: str | None = None, second: str | None = None, *, coefficient: str | None = None
     ) -> Contests:
-        """Which of two metrics follows people more closely; every pair of metrics, if none is named."""
+        """Test which of two metrics correlates better with people; every pair of metrics if none is named."""
         chosen = self.settings.main if coefficient is None else coefficient
         return compare_metrics(
-            self.panel, self.settings.chance, self.settings.confidence, chosen, first, second
+            self.panel, self.settings.random_draws, self.settings.confidence, chosen, first, second
         )
 
     def sections(self, *, notes: bool = False) -> list[Section]:
@@ -69,15 +69,15 @@ class Correlations(Report):
         return list(Correlation.__dataclass_fields__)
 
     def ranked(self, aspect: str) -> list[Correlation]:
-        """The first kind's main coefficient of every metric, those that follow people best first."""
+        """The first kind's main coefficient of every metric, the best correlation with people first."""
         kind, main = self.settings.kinds[0], self.settings.main
-        found = [
+        main_cells = [
             cell for cell in self.cells if (cell.aspect, cell.kind, cell.coefficient) == (aspect, kind, main)
         ]
-        return sorted(found, key=lambda one: (math.isnan(one.value), -one.agreement, one.metric))
+        return sorted(main_cells, key=lambda cell: (math.isnan(cell.value), -cell.agreement, cell.metric))
 
     def grid(self, aspect: RatedAspect) -> Grid:
-        """The first kind in full, and of the others the main coefficient."""
+        """The table of an aspect: all coefficients of the first kind, and the main one of the others."""
         kinds, main = self.settings.kinds, self.settings.main
         rest = [name for name in self.settings.coefficients if name != main]
         head = [
@@ -123,12 +123,12 @@ class Correlations(Report):
     def _title(self, aspect: RatedAspect) -> str:
         kind = self.settings.kinds[0]
         ceiling = aspect.ceiling_at(kind)
-        told = "" if math.isnan(ceiling) else f"; ceiling {format_coefficient(ceiling, 3)}"
-        return f"{aspect.name}: {kind.title}{told}"
+        note = "" if math.isnan(ceiling) else f"; ceiling {format_coefficient(ceiling, 3)}"
+        return f"{aspect.name}: {kind.title}{note}"
 
 
-def _arrow(one: Correlation) -> str:
-    return " ↓" if one.higher_is_better is False else ""
+def _arrow(cell: Correlation) -> str:
+    return " ↓" if cell.higher_is_better is False else ""
 
 
 def _quantity(cell: Correlation | None, *, interval: bool = True) -> Quantity:

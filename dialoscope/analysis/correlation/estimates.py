@@ -1,4 +1,4 @@
-"""What one coefficient says of a metric and of something that people rated, and how it was made."""
+"""The correlation of a metric with a rated aspect, and how it was computed."""
 
 import math
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from dialoscope.analysis.coefficients import middle
 from dialoscope.analysis.correlation.levels import RandomDraws
 
 MAIN = "spearman"
-"""The coefficient that a table goes by, where it was asked for."""
+"""The coefficient that a table is sorted by, where it was asked for."""
 
 
 def capitalize_name(coefficient: str) -> str:
-    """With a capital where it bears a person's name."""
+    """The name of a coefficient, with a capital if it is a person's name."""
     return coefficient.capitalize() if coefficient in ("pearson", "spearman", "kendall") else coefficient
 
 
 def sign(higher_is_better: bool | None, apart: float) -> int:
-    """Which way a metric counts that is so far from the middle; by size where neither end is better."""
+    """-1 for a metric for which lower is better, else 1; the sign of `apart` where neither end is better."""
     down = apart < 0 if higher_is_better is None else not higher_is_better
     return -1 if down else 1
 
@@ -30,12 +30,12 @@ class Kind(NamedTuple):
 
     @property
     def title(self) -> str:
-        """As the head of a table."""
+        """The title of a table."""
         return _TITLES[self]
 
     @property
     def head(self) -> str:
-        """As the head of a column."""
+        """The head of a column."""
         return _HEADS[self]
 
 
@@ -55,7 +55,7 @@ _HEADS = {
 
 @dataclass(frozen=True)
 class Correlation:
-    """What one coefficient says of a metric and an aspect that people rated."""
+    """One coefficient of a metric with a rated aspect."""
 
     metric: str
     aspect: str
@@ -68,7 +68,7 @@ class Correlation:
     low: float
     high: float
     p: float
-    """How often chance alone gives as much, by permutation."""
+    """The p-value, two-sided, of no association."""
     p_holm: float
     """Corrected for the number of metrics."""
     n: int
@@ -77,9 +77,9 @@ class Correlation:
     """Replies without a value."""
     contexts: int
     groups: int | None
-    """How many groups have a coefficient."""
+    """The number of groups that have a coefficient."""
     of: int | None
-    """How many there are."""
+    """The number of groups."""
     ceiling: float
     """What a metric without any error could reach, given the raters' noise; NaN where that is unknown."""
     higher_is_better: bool | None
@@ -94,13 +94,13 @@ class Correlation:
 
     @property
     def agreement(self) -> float:
-        """How far the value is from the middle, turned over for a metric of which lower is better."""
+        """The value less the middle, with the sign turned for a metric for which lower is better."""
         apart = self.value - middle(self.coefficient)
         return apart * sign(self.higher_is_better, apart)
 
 
 class RatedAspect(NamedTuple):
-    """Something that people rated."""
+    """An aspect of replies that people rated."""
 
     name: str
     rated: int
@@ -109,12 +109,12 @@ class RatedAspect(NamedTuple):
     ceiling: float
     """What a metric without any error could reach over all replies."""
     why: str
-    """Where that is unknown."""
+    """Why the ceiling is unknown, if so."""
     ceiling_of_systems: float
     """What it could reach over systems."""
 
     def ceiling_at(self, kind: Kind) -> float:
-        """NaN where there is none: within groups."""
+        """The ceiling at a level; NaN within groups, where there is none."""
         if kind.level == "system":
             return self.ceiling_of_systems
         return self.ceiling if kind.group == "overall" else math.nan
@@ -122,17 +122,17 @@ class RatedAspect(NamedTuple):
 
 @dataclass(frozen=True)
 class CorrelationSettings:
-    """How correlations were made."""
+    """The settings of correlations, and the number of replies, contexts and systems."""
 
     kinds: tuple[Kind, ...]
     coefficients: tuple[str, ...]
     confidence: float
-    chance: RandomDraws
+    random_draws: RandomDraws
     replies: int
     contexts: int
     systems: int
 
     @property
     def main(self) -> str:
-        """The coefficient that tables go by."""
+        """The coefficient that tables are sorted by."""
         return MAIN if MAIN in self.coefficients else self.coefficients[0]

@@ -27,7 +27,7 @@ FLAT = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class RowGroups:
-    """Which rows are looked at together."""
+    """The groups of rows within which a coefficient is computed."""
 
     of: Ints
     """The group of each row, numbered from 0."""
@@ -37,21 +37,21 @@ class RowGroups:
 
     @property
     def sizes(self) -> Ints:
-        """How many rows each has."""
+        """The number of rows of each group."""
         return np.bincount(self.of, minlength=self.count)
 
     @property
     def large(self) -> NDArray[np.bool_]:
-        """Which of them have rows enough."""
+        """Whether each group has enough rows."""
         return np.asarray(self.sizes >= self.min_points)
 
     @property
     def pairs(self) -> int:
-        """How many pairs of rows are in one group."""
+        """The number of pairs of rows of the same group."""
         return int((self.sizes * (self.sizes - 1)).sum()) // 2
 
     def sums(self, rows: Floats) -> Floats:
-        """Of the rows of each group."""
+        """The sums of the rows of each group."""
         columns = [np.bincount(self.of, column, self.count) for column in rows.T]
         return np.stack(columns, axis=1) if columns else np.empty((self.count, 0))
 
@@ -60,36 +60,36 @@ class Form(Protocol):
     """A coefficient of columns without gaps, as a sum within groups."""
 
     def within(self) -> Floats:
-        """In each group, (groups, a, b); NaN where it is undefined."""
+        """The coefficient in each group, (groups, a, b); NaN where it is undefined."""
         ...
 
-    def shuffled(self, orders: Ints) -> Floats:
-        """Its mean over the groups when the rows of y come in each of these orders, (orders, a, b)."""
+    def shuffle(self, orders: Ints) -> Floats:
+        """The mean over the groups with the rows of y in each of these orders, (orders, a, b)."""
         ...
 
 
 def coefficients_in_groups(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
     """Each column of x with each of y in each group, (groups, a, b); NaN where it is undefined."""
     if name in PAIRED and groups.pairs > MOST_PAIRS:
-        return _one_by_one(name, x, y, groups)
+        return _measure_one_by_one(name, x, y, groups)
     return (PairForm if name in PAIRED else RowForm).of(name, x, y, groups).within()
 
 
 def form_to_shuffle(name: str, x: Floats, y: Floats, groups: RowGroups) -> Form:
-    """The form whose permutations are had in bounded time."""
+    """The form of a coefficient whose permutations take bounded time."""
     if name not in PAIRED:
         return RowForm.of(name, x, y, groups)
     few = groups.pairs <= MOST_SHUFFLED_PAIRS
     return PairForm.of(name, x, y, groups) if few else RowForm.of_pairs(name, x, y, groups)
 
 
-def _one_by_one(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
-    found = np.full((groups.count, x.shape[1], y.shape[1]), np.nan)
-    for place in np.flatnonzero(groups.large):
-        rows = groups.of == place
-        for i, j in np.ndindex(found.shape[1:]):
-            found[place, i, j] = FUNCTIONS[name](x[rows, i], y[rows, j])
-    return found
+def _measure_one_by_one(name: str, x: Floats, y: Floats, groups: RowGroups) -> Floats:
+    coefficients = np.full((groups.count, x.shape[1], y.shape[1]), np.nan)
+    for group in np.flatnonzero(groups.large):
+        rows = groups.of == group
+        for i, j in np.ndindex(coefficients.shape[1:]):
+            coefficients[group, i, j] = FUNCTIONS[name](x[rows, i], y[rows, j])
+    return coefficients
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class RowForm:
         if name != "cosine":
             x, y = (side - _means(side, groups)[groups.of] for side in (x, y))
         ours, theirs = (_over(side, length[groups.of]) for side, length in zip((x, y), lengths, strict=True))
-        return cls(ours, theirs, groups, _defined(*lengths))
+        return cls(ours, theirs, groups, _both_defined(*lengths))
 
     @classmethod
     def of_pairs(cls, name: str, x: Floats, y: Floats, groups: RowGroups) -> "RowForm":
@@ -129,14 +129,14 @@ class RowForm:
             _over(2 * (side.ranks - _means(side.ranks, groups)[groups.of]), length[groups.of])
             for side, length in zip(sides, lengths, strict=True)
         )
-        return cls(ours * stretch[groups.of], theirs, groups, _defined(*lengths), middle(name))
+        return cls(ours * stretch[groups.of], theirs, groups, _both_defined(*lengths), middle(name))
 
     def within(self) -> Floats:
         """In each group."""
-        found = np.stack([self.groups.sums(self.x * column[:, None]) for column in self.y.T], axis=2)
-        return np.where(self.defined, np.clip(found, -1, 1), np.nan)
+        sums = np.stack([self.groups.sums(self.x * column[:, None]) for column in self.y.T], axis=2)
+        return np.where(self.defined, np.clip(sums, -1, 1), np.nan)
 
-    def shuffled(self, orders: Ints) -> Floats:
+    def shuffle(self, orders: Ints) -> Floats:
         """A matrix product for each column of y, (orders, a, b)."""
         parts = [column[orders] @ self.x for column in self.y.T]
         return self.middle + np.stack(parts, axis=2) / _at_least_1(self.defined)
@@ -164,17 +164,17 @@ class PairForm:
         owner = groups.of[first]
         signs = _over(np.sign(x[first] - x[second]), ours[owner])
         scale = _over(np.ones((len(first), y.shape[1])), theirs[owner])
-        defined = _defined(ours, theirs)
+        defined = _both_defined(ours, theirs)
         return cls(first, second, signs, y, scale, groups, defined, middle(name))
 
     def within(self) -> Floats:
         """In each group."""
         owners = RowGroups(self.groups.of[self.first], self.groups.count)
         signs = np.sign(self.y[self.first] - self.y[self.second]) * self.scale
-        found = np.stack([owners.sums(self.x * column[:, None]) for column in signs.T], axis=2)
-        return np.where(self.defined, found + self.middle, np.nan)
+        sums = np.stack([owners.sums(self.x * column[:, None]) for column in signs.T], axis=2)
+        return np.where(self.defined, sums + self.middle, np.nan)
 
-    def shuffled(self, orders: Ints) -> Floats:
+    def shuffle(self, orders: Ints) -> Floats:
         """A matrix product for each column of y, (orders, a, b)."""
         parts = []
         for column, scale in zip(self.y.T, self.scale.T, strict=True):
@@ -184,7 +184,7 @@ class PairForm:
 
 
 class Ranked(NamedTuple):
-    """Columns by their order within groups."""
+    """Ranks of columns within groups, and the numbers of untied pairs."""
 
     ranks: Floats  # (rows, columns), ties at the middle of theirs
     untied: Floats  # (groups, columns): pairs of different values
@@ -195,14 +195,14 @@ def ranks_within(columns: Floats, groups: RowGroups) -> Ranked:
     ranks = np.empty(columns.shape)
     tied = np.zeros((groups.count, columns.shape[1]))
     starts_of_groups = np.cumsum(groups.sizes) - groups.sizes
-    for place, column in enumerate(columns.T):
+    for index, column in enumerate(columns.T):
         order = np.lexsort((column, groups.of))
         owner = groups.of[order]
         starts = np.flatnonzero(begins_run(owner, column[order])) if len(order) else np.empty(0, np.int64)
         lengths = np.diff(starts, append=len(order))
         middles = starts + (lengths + 1) / 2 - starts_of_groups[owner[starts]]
-        ranks[order, place] = np.repeat(middles, lengths)
-        tied[:, place] = np.bincount(owner[starts], lengths * (lengths - 1) / 2, groups.count)
+        ranks[order, index] = np.repeat(middles, lengths)
+        tied[:, index] = np.bincount(owner[starts], lengths * (lengths - 1) / 2, groups.count)
     pairs = groups.sizes * (groups.sizes - 1) / 2
     return Ranked(ranks, pairs[:, None] - tied)
 
@@ -216,7 +216,7 @@ def _pairs(groups: RowGroups) -> tuple[Ints, Ints]:
 
 
 def _pair_lengths(name: str, x: Ranked, y: Ranked, groups: RowGroups) -> tuple[Floats, Floats]:
-    """What a sum over pairs is divided by in each group, a part for x and a part for y; 0 in small groups."""
+    """The divisor of a sum over pairs in each group, a factor for x and one for y; 0 in small groups."""
     large = groups.large[:, None]
     if name == "accuracy":
         return np.where(large, np.ones_like(x.untied), 0.0), np.where(large, 2 * y.untied, 0.0)
@@ -237,12 +237,12 @@ def _lengths(columns: Floats, groups: RowGroups, *, centred: bool) -> Floats:
     return np.where((apart > FLAT * whole) & groups.large[:, None], apart, 0.0)
 
 
-def _defined(x: Floats, y: Floats) -> NDArray[np.bool_]:
+def _both_defined(x: Floats, y: Floats) -> NDArray[np.bool_]:
     return np.asarray((x > 0)[:, :, None] & (y > 0)[:, None, :])
 
 
 def _over(part: Floats, whole: Floats) -> Floats:
-    """Part over whole, nothing where there is no whole."""
+    """Part over whole, 0 where the whole is 0."""
     return np.where(whole > 0, part / np.where(whole > 0, whole, 1), 0.0)
 
 

@@ -1,7 +1,6 @@
 """Correlations of metrics with people at each level: over all replies, within groups of them, over systems.
 
-Each level says the same three things: the coefficient, its interval with the test that belongs to it, and
-from how much it is.
+Each level has three methods: the coefficient, its interval and p-value, and the number of points.
 """
 
 import math
@@ -15,7 +14,7 @@ import numpy as np
 from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measure, middle
 from dialoscope.analysis.correlation.group_sums import PAIRED, RowGroups
 from dialoscope.analysis.correlation.panel import Panel, Systems
-from dialoscope.analysis.correlation.permutation import reordered
+from dialoscope.analysis.correlation.permutation import list_orders
 from dialoscope.analysis.correlation.row_orders import orders_in_halves, suits
 from dialoscope.analysis.correlation.sides import GroupedSides, in_groups, permutation_p_values
 from dialoscope.analysis.estimate import SAME_IN_HALVES
@@ -26,7 +25,7 @@ from dialoscope.runs.resampling import Resamples, halves_interval, halves_p
 
 
 class RandomDraws(NamedTuple):
-    """How many random halves and permutations there are, and from which seed."""
+    """The numbers of random halves and permutations, and their seed."""
 
     draws: int
     permutations: int
@@ -45,11 +44,11 @@ class CoefficientValues(NamedTuple):
     why: list[list[str]]
     """Nothing where it is defined."""
     groups: Ints | None = None
-    """How many groups it is the mean of, where there are groups."""
+    """The number of groups that it is the mean of, where there are groups."""
 
 
 class Inference(NamedTuple):
-    """What is known of coefficients besides their values: (metrics, aspects)."""
+    """Intervals and p-values of coefficients: (metrics, aspects)."""
 
     low: Floats
     high: Floats
@@ -60,12 +59,12 @@ class Inference(NamedTuple):
 
 
 class PointCounts(NamedTuple):
-    """How much is behind the coefficients: (metrics, aspects)."""
+    """The numbers of points that the coefficients are computed from: (metrics, aspects)."""
 
     n: Ints
     """Replies, or systems, with a value and a rating."""
     contexts: Ints
-    """That these replies answer, or the replies of these systems."""
+    """The contexts of these replies, or of the replies of these systems."""
 
 
 class CorrelationLevel(Protocol):
@@ -73,17 +72,17 @@ class CorrelationLevel(Protocol):
 
     @property
     def metrics(self) -> tuple[Column, ...]:
-        """What is judged."""
+        """The metrics that are correlated."""
         ...
 
     @property
     def counts(self) -> PointCounts:
-        """From how much."""
+        """The number of points of each coefficient."""
         ...
 
     @property
     def of(self) -> int | None:
-        """How many groups there are, if any."""
+        """The number of groups, if there are groups."""
         ...
 
     def values(self, name: str) -> CoefficientValues:
@@ -97,29 +96,29 @@ class CorrelationLevel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _OfReplies:
-    """What is the same for replies, all together or in groups."""
+    """Correlations over replies, all together or in groups."""
 
     panel: Panel
-    chance: RandomDraws
+    random_draws: RandomDraws
     min_points: int
 
     @property
     def metrics(self) -> tuple[Column, ...]:
-        """Those with a value for a reply."""
+        """The metrics that have a value for a reply."""
         return self.panel.columns
 
     @cached_property
     def counts(self) -> PointCounts:
-        """Of replies, those in groups without a coefficient as well."""
-        known = ~np.isnan(self.panel.x)[:, :, None] & ~np.isnan(self.panel.y)[:, None, :]
+        """The numbers of replies and contexts, including those in groups without a coefficient."""
+        defined = ~np.isnan(self.panel.x)[:, :, None] & ~np.isnan(self.panel.y)[:, None, :]
         contexts = [
             [len(np.unique(self.panel.item[pair])) for pair in metric.T]
-            for metric in known.transpose(1, 0, 2)
+            for metric in defined.transpose(1, 0, 2)
         ]
-        return PointCounts(known.sum(axis=0), np.array(contexts, np.int64).reshape(known.shape[1:]))
+        return PointCounts(defined.sum(axis=0), np.array(contexts, np.int64).reshape(defined.shape[1:]))
 
     def inference(self, name: str, value: Floats, confidence: float) -> Inference:
-        """From random halves of the contexts; the interval excludes no association where p is small."""
+        """Intervals and p-values from random halves of the contexts."""
         values = self.in_halves(name, value)
         low, high = halves_interval(values, confidence)
         # A cosine of positive numbers is far from 0 whatever they have in common, which Pearson's is not.
@@ -151,16 +150,16 @@ class _OfReplies:
         if clusters.count < 2:
             return np.full((0, x.shape[1], y.shape[1]), np.nan)
         kernel = orders_in_halves if name in PAIRED and suits(clusters.take(rows)) else in_halves
-        return kernel(name, x, y, clusters.take(rows), self.chance.halves)
+        return kernel(name, x, y, clusters.take(rows), self.random_draws.halves)
 
     @property
     def _clusters(self) -> Clusters:
-        return Clusters.of(self.panel.item, self.chance.seed)
+        return Clusters.of(self.panel.item, self.random_draws.seed)
 
 
 @dataclass(frozen=True, eq=False)
 class AllReplies(_OfReplies):
-    """Over all replies."""
+    """Correlations over all replies."""
 
     @property
     def of(self) -> None:
@@ -169,12 +168,12 @@ class AllReplies(_OfReplies):
 
     def values(self, name: str) -> CoefficientValues:
         """Pair by pair of columns."""
-        return _measured(name, self.panel.x, self.panel.y, self.min_points, ("reply", "replies"))
+        return _measure_pairs(name, self.panel.x, self.panel.y, self.min_points, ("reply", "replies"))
 
     def in_halves(self, name: str, value: Floats) -> Floats:
-        """Contexts go into halves with all their replies."""
-        found = self._of_rows(name, np.arange(len(self.panel.rows)))
-        return narrow_halves(name, found, value, self._clusters.count)
+        """The coefficient in each random half of the contexts, with all their replies."""
+        halves = self._of_rows(name, np.arange(len(self.panel.rows)))
+        return narrow_halves(name, halves, value, self._clusters.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +184,14 @@ class InGroups(_OfReplies):
 
     @property
     def of(self) -> int:
-        """Systems, or contexts."""
+        """The number of systems, or of contexts."""
         return self._groups.count
 
     def values(self, name: str) -> CoefficientValues:
         """The mean over the groups that have one."""
-        found = self._in_each(name)
-        groups = (~np.isnan(found)).sum(axis=0)
-        means = np.where(groups > 0, np.nansum(found, axis=0) / np.maximum(groups, 1), np.nan)
+        by_group = self._in_each(name)
+        groups = (~np.isnan(by_group)).sum(axis=0)
+        means = np.where(groups > 0, np.nansum(by_group, axis=0) / np.maximum(groups, 1), np.nan)
         kind = "system" if self.by_system else "context"
         why = f"in no {kind} do {self.min_points} or more replies have values that differ"
         return CoefficientValues(
@@ -211,56 +210,59 @@ class InGroups(_OfReplies):
         return RowGroups(of, int(of.max(initial=-1)) + 1, self.min_points)
 
     def _in_each(self, name: str) -> Floats:
-        """(groups, metrics, aspects)."""
+        """The coefficient in each group: (groups, metrics, aspects)."""
         return in_groups(name, GroupedSides(self.panel.x, self.panel.y, self._groups))
 
     def _systems_in_halves(self, name: str) -> Floats:
-        """The mean over the systems that have a coefficient to begin with."""
-        known = ~np.isnan(self._in_each(name))
-        shape = (self._clusters.halves(self.chance.halves), *known.shape[1:])
+        """The mean over the systems that have a coefficient on all contexts."""
+        defined = ~np.isnan(self._in_each(name))
+        shape = (self._clusters.halves(self.random_draws.halves), *defined.shape[1:])
         total, counted = np.zeros(shape), np.zeros(shape)
         for system in range(self.of):
-            found = self._of_rows(name, np.flatnonzero(self.panel.system == system))
-            here = known[system] & ~np.isnan(found)
-            total[: len(found)] += np.where(here, found, 0.0)
-            counted[: len(found)] += here
+            halves = self._of_rows(name, np.flatnonzero(self.panel.system == system))
+            here = defined[system] & ~np.isnan(halves)
+            total[: len(halves)] += np.where(here, halves, 0.0)
+            counted[: len(halves)] += here
         return np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
 
     def _contexts_in_halves(self, name: str) -> Floats:
         """The mean over the contexts of the half that have a coefficient."""
-        found = self._in_each(name)
-        known = ~np.isnan(found)
+        by_group = self._in_each(name)
+        defined = ~np.isnan(by_group)
         first = np.unique(self.panel.item, return_index=True)[1]
         clusters = self._clusters.take(first)
         if clusters.count < 2:
-            return np.full((0, *found.shape[1:]), np.nan)
-        flat = (clusters.sums(side.reshape(len(found), -1)) for side in (np.where(known, found, 0.0), known))
+            return np.full((0, *by_group.shape[1:]), np.nan)
+        flat = (
+            clusters.sums(side.reshape(len(by_group), -1))
+            for side in (np.where(defined, by_group, 0.0), defined)
+        )
         sums = np.concatenate(list(flat), axis=1)
-        totals = np.concatenate([weights @ sums for weights in clusters.weights(self.chance.halves)])
+        totals = np.concatenate([weights @ sums for weights in clusters.weights(self.random_draws.halves)])
         total, counted = np.split(totals, 2, axis=1)
         means = np.where(counted > 0, total / np.maximum(counted, 1), np.nan)
-        return means.reshape(-1, *found.shape[1:])
+        return means.reshape(-1, *by_group.shape[1:])
 
 
 @dataclass(frozen=True, eq=False)
 class OverSystems:
-    """What a metric says of each system with the mean rating of its replies."""
+    """Correlations of a metric's value for each system with the mean rating of its replies."""
 
     systems: Systems
-    chance: RandomDraws
+    random_draws: RandomDraws
     min_points: int
 
     @property
     def metrics(self) -> tuple[Column, ...]:
-        """All of them: here those count too that have no value for a reply."""
+        """All metrics, including those that have no value for a reply."""
         return self.systems.panel.of_systems
 
     @cached_property
     def counts(self) -> PointCounts:
-        """Of systems, and of the contexts behind them."""
-        known = ~np.isnan(self.systems.x)[:, :, None] & ~np.isnan(self.systems.y)[:, None, :]
+        """The numbers of systems, and of the contexts they replied to."""
+        defined = ~np.isnan(self.systems.x)[:, :, None] & ~np.isnan(self.systems.y)[:, None, :]
         contexts = len(np.unique(self.systems.panel.item))
-        return PointCounts(known.sum(axis=0), np.full(known.shape[1:], contexts))
+        return PointCounts(defined.sum(axis=0), np.full(defined.shape[1:], contexts))
 
     @property
     def of(self) -> None:
@@ -269,20 +271,20 @@ class OverSystems:
 
     def values(self, name: str) -> CoefficientValues:
         """Pair by pair of columns."""
-        return _measured(name, self.systems.x, self.systems.y, self.min_points, ("system", "systems"))
+        return _measure_pairs(name, self.systems.x, self.systems.y, self.min_points, ("system", "systems"))
 
     def inference(self, name: str, value: Floats, confidence: float) -> Inference:
-        """For other systems of this kind: Fisher's z of so many systems; the test exchanges systems."""
+        """Intervals by Fisher's z of so many systems, and p-values from permutations of the systems."""
         low, high = systems_interval(name, value, self.counts.n, confidence)
         why = [[_NO_SYSTEMS if math.isnan(end) else "" for end in row] for row in low.tolist()]
         return Inference(low, high, self._p(name, value), why)
 
     def _p(self, name: str, value: Floats) -> Floats:
-        """Systems change places: in every way, where they are few."""
-        chance = self.chance
+        """P-values from permutations of the systems: from all of them, if systems are few."""
+        random_draws = self.random_draws
 
         def orders(rows: Ints) -> Iterator[Ints]:
-            return reordered(len(rows), chance.permutations, chance.seed)
+            return list_orders(len(rows), random_draws.permutations, random_draws.seed)
 
         groups = RowGroups(np.zeros(len(self.systems.x), np.int64), 1, self.min_points)
         (p,) = permutation_p_values(
@@ -292,12 +294,12 @@ class OverSystems:
 
 
 FEW_SYSTEMS = 6
-"""With fewer than this, chance alone orders systems as people do every so often."""
+"""With fewer than this, a random order of systems often agrees with people."""
 _NO_SYSTEMS = f"no interval over systems: it takes {FEW_SYSTEMS} of them, and Pearson, Spearman or Kendall"
 
 
 def systems_interval(name: str, value: Floats, systems: Ints, confidence: float) -> tuple[Floats, Floats]:
-    """Where the coefficient of other systems of this kind would fall, by Fisher's z.
+    """The interval of the coefficient over other systems of this kind, by Fisher's z.
 
     The variance of z is that of Fisher (1921), of Bonett and Wright (2000) for Spearman's, and of Fieller,
     Hartley and Pearson (1957) for Kendall's.
@@ -317,16 +319,26 @@ def systems_interval(name: str, value: Floats, systems: Ints, confidence: float)
     return np.tanh(z - half), np.tanh(z + half)
 
 
-def _measured(name: str, x: Floats, y: Floats, min_points: int, what: tuple[str, str]) -> CoefficientValues:
-    """One by one, with reasons."""
+def _measure_pairs(
+    name: str, x: Floats, y: Floats, min_points: int, what: tuple[str, str]
+) -> CoefficientValues:
+    """The coefficient of each pair of columns, with the reason where it is undefined."""
     words = Wording("the metric is", "the ratings are", "metric and ratings are")
-    found = [[measure(name, ours, theirs, min_points, words) for theirs in y.T] for ours in x.T]
-    values = np.array([[one.value for one in row] for row in found]).reshape(x.shape[1], y.shape[1])
-    return CoefficientValues(values, [[_why(one, min_points, what) for one in row] for row in found])
+    coefficients = [[measure(name, ours, theirs, min_points, words) for theirs in y.T] for ours in x.T]
+    values = np.array([[coefficient.value for coefficient in row] for row in coefficients]).reshape(
+        x.shape[1], y.shape[1]
+    )
+    return CoefficientValues(
+        values, [[_why(coefficient, min_points, what) for coefficient in row] for row in coefficients]
+    )
 
 
-def _why(one: Coefficient, min_points: int, what: tuple[str, str]) -> str:
-    if one.n >= min_points:
-        return one.why
-    many = f"{one.n} {what[1]} have" if one.n > 1 else f"{'one' if one.n else 'no'} {what[0]} has"
+def _why(coefficient: Coefficient, min_points: int, what: tuple[str, str]) -> str:
+    if coefficient.n >= min_points:
+        return coefficient.why
+    many = (
+        f"{coefficient.n} {what[1]} have"
+        if coefficient.n > 1
+        else f"{'one' if coefficient.n else 'no'} {what[0]} has"
+    )
     return f"{many} a value and a rating, and {min_points} are needed"

@@ -1,4 +1,4 @@
-"""Which of two metrics follows people more closely, on the replies that both have a value for."""
+"""Tests of which of two metrics correlates better with people, on the replies that both have a value for."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ TESTED = ("pearson", "spearman")
 
 @dataclass(frozen=True)
 class Contest:
-    """What people's ratings of one aspect say of two metrics."""
+    """The test of which of two metrics correlates better with a rated aspect."""
 
     aspect: str
     coefficient: str
@@ -46,17 +46,17 @@ class Contest:
     p_holm: float
     """Corrected for the number of pairs."""
     williams_t: float
-    """Of Williams' test, which takes all replies for independent."""
+    """The statistic of Williams' test, which assumes independent replies."""
     williams_p: float
     steiger_z: float
-    """Of Steiger's, which does so too."""
+    """The statistic of Steiger's test, which does so too."""
     steiger_p: float
     n: int
     contexts: int
     verdict: str
-    """The better metric; unsure where it is not beyond chance, – where nothing can be said."""
+    """The better metric; unsure where the difference is not significant, – where it is undefined."""
     why: str
-    """Where nothing can be said."""
+    """Why the difference is undefined, if so."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +68,7 @@ class Contests(Report):
     confidence: float
 
     def contest(self, first: str, second: str, aspect: str) -> Contest:
-        """Two metrics, in this order."""
+        """The contest of two metrics, in this order."""
         for contest in self.contests:
             if (contest.first, contest.second, contest.aspect) == (first, second, aspect):
                 return contest
@@ -111,22 +111,22 @@ class Contests(Report):
         return f"<Contests: {len(self.contests)} of {self.coefficient}>"
 
 
-def _row(one: Contest) -> list[GridCell]:
+def _row(contest: Contest) -> list[GridCell]:
     return [
-        one.aspect,
-        one.first,
-        one.second,
-        _THREE_DIGITS(one.first_value),
-        _THREE_DIGITS(one.second_value),
-        Quantity(one.difference, one.low, one.high, form=_THREE_DIGITS),
-        p_value(one.p_holm),
-        str(one.n),
-        one.verdict,
+        contest.aspect,
+        contest.first,
+        contest.second,
+        _THREE_DIGITS(contest.first_value),
+        _THREE_DIGITS(contest.second_value),
+        Quantity(contest.difference, contest.low, contest.high, form=_THREE_DIGITS),
+        p_value(contest.p_holm),
+        str(contest.n),
+        contest.verdict,
     ]
 
 
 class MetricPair(NamedTuple):
-    """The places of two metrics."""
+    """The indices of two metrics."""
 
     first: int
     second: int
@@ -134,13 +134,13 @@ class MetricPair(NamedTuple):
 
 def compare_metrics(
     panel: Panel,
-    chance: RandomDraws,
+    random_draws: RandomDraws,
     confidence: float,
     coefficient: str,
     first: str | None,
     second: str | None,
 ) -> Contests:
-    """Two metrics against each other, or every pair where none is named."""
+    """Test two metrics against each other, or every pair if none is named."""
     if coefficient not in NAMES:
         raise DialoscopeError(f"There is no coefficient '{coefficient}'. Choose from: {', '.join(NAMES)}.")
     if (first is None) != (second is None):
@@ -148,32 +148,37 @@ def compare_metrics(
     if first is None or second is None:
         pairs = [MetricPair(*both) for both in combinations(range(len(panel.columns)), 2)]
     else:
-        pairs = [MetricPair(panel.place(first), panel.place(second))]
+        pairs = [MetricPair(panel.index_of(first), panel.index_of(second))]
     if not pairs or pairs[0].first == pairs[0].second:
         raise DialoscopeError("It takes two metrics with a value for a reply to say which is the better one.")
-    bout = _Bout(panel, chance, confidence, coefficient)
-    held = [one for place in range(len(panel.aspects)) for one in bout.over(place, pairs)]
-    return Contests(tuple(held), coefficient, confidence)
+    test = _ContestTest(panel, random_draws, confidence, coefficient)
+    contests = [
+        contest for aspect in range(len(panel.aspects)) for contest in test.test_aspect(aspect, pairs)
+    ]
+    return Contests(tuple(contests), coefficient, confidence)
 
 
 @dataclass(frozen=True, eq=False)
-class _Bout:
-    """How contests are held."""
+class _ContestTest:
+    """The settings of the tests of metrics."""
 
     panel: Panel
-    chance: RandomDraws
+    random_draws: RandomDraws
     confidence: float
     coefficient: str
 
-    def over(self, aspect: int, pairs: Sequence[MetricPair]) -> list[Contest]:
-        """All pairs over one aspect."""
-        found: dict[MetricPair, Contest] = {}
-        for some, rows in self._with_the_same_gaps(aspect, pairs):
-            ring = self._ring(sorted({place for pair in some for place in pair}), aspect, rows)
-            found |= {pair: self._contest(pair, aspect, ring) for pair in some}
-        held = [found[pair] for pair in pairs]
-        corrected = holm(np.array([contest.p for contest in held])).tolist()
-        return [_judged(one, p, sure=p < 1 - self.confidence) for one, p in zip(held, corrected, strict=True)]
+    def test_aspect(self, aspect: int, pairs: Sequence[MetricPair]) -> list[Contest]:
+        """The contests of all pairs over one aspect."""
+        by_pair: dict[MetricPair, Contest] = {}
+        for group, rows in self._with_the_same_gaps(aspect, pairs):
+            candidates = self._candidates(sorted({index for pair in group for index in pair}), aspect, rows)
+            by_pair |= {pair: self._contest(pair, aspect, candidates) for pair in group}
+        contests = [by_pair[pair] for pair in pairs]
+        corrected = holm(np.array([contest.p for contest in contests])).tolist()
+        return [
+            _decide(contest, p, sure=p < 1 - self.confidence)
+            for contest, p in zip(contests, corrected, strict=True)
+        ]
 
     def _with_the_same_gaps(
         self, aspect: int, pairs: Sequence[MetricPair]
@@ -184,33 +189,36 @@ class _Bout:
         for pair in pairs:
             gaps = np.isnan(x[:, pair]).any(axis=1) | np.isnan(y)
             kinds.setdefault(gaps.tobytes(), []).append(pair)
-        for gaps_of, some in kinds.items():
-            yield some, np.flatnonzero(~np.frombuffer(gaps_of, bool))
+        for gaps_of, group in kinds.items():
+            yield group, np.flatnonzero(~np.frombuffer(gaps_of, bool))
 
-    def _ring(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Ring":
-        """These metrics over an aspect on these replies."""
+    def _candidates(self, places: Sequence[int], aspect: int, rows: Ints) -> "_Candidates":
+        """The coefficients of these metrics with an aspect on these replies."""
         x, y = self.panel.x[rows][:, places], self.panel.y[rows][:, [aspect]]
         everything = RowGroups(np.zeros(len(rows), np.int64), 1)
         values = coefficients_in_groups(self.coefficient, x, y, everything)[0, :, 0]
         none = middle(self.coefficient)
         better = [self.panel.columns[index].higher_is_better for index in places]
-        signs = np.array([sign(*one) for one in zip(better, values - none, strict=True)])
+        signs = np.array([sign(*row) for row in zip(better, values - none, strict=True)])
         between = np.full((len(places), len(places)), np.nan)
         if self.coefficient in TESTED:
             between = coefficients_in_groups(self.coefficient, x, x, everything)[0] * signs[:, None] * signs
-        clusters = Clusters.of(self.panel.item, self.chance.seed)
+        clusters = Clusters.of(self.panel.item, self.random_draws.seed)
         halves = np.full((0, len(places)), np.nan)
         if clusters.count > 1:
-            found = in_halves(self.coefficient, x, y, clusters.take(rows), self.chance.halves)[:, :, 0]
-            halves = values + (found - values) * excess(clusters.count)
-        return _Ring(list(places), rows, values, (values - none) * signs, between, (halves - none) * signs)
+            draws = self.random_draws.halves
+            halves = in_halves(self.coefficient, x, y, clusters.take(rows), draws)[:, :, 0]
+            halves = values + (halves - values) * excess(clusters.count)
+        return _Candidates(
+            list(places), rows, values, (values - none) * signs, between, (halves - none) * signs
+        )
 
-    def _contest(self, pair: MetricPair, aspect: int, ring: "_Ring") -> Contest:
-        panel, rows = self.panel, ring.rows
-        one, other = (ring.places.index(place) for place in pair)
-        first, second, between = (float(r) for r in (*ring.turned[[one, other]], ring.between[one, other]))
+    def _contest(self, pair: MetricPair, aspect: int, candidates: "_Candidates") -> Contest:
+        panel, rows = self.panel, candidates.rows
+        i, j = (candidates.places.index(index) for index in pair)
+        first, second, between = (float(r) for r in (*candidates.oriented[[i, j]], candidates.between[i, j]))
         t, z = (test(first, second, between, len(rows)) for test in (williams, steiger))
-        apart = ring.halves[:, one] - ring.halves[:, other]
+        apart = candidates.halves[:, i] - candidates.halves[:, j]
         low, high = halves_interval(apart, self.confidence).tolist()
         lost = float(np.isnan(apart).mean()) if len(apart) else 1.0
         unknown = no_interval(lost, len(np.unique(panel.item)), self.confidence)
@@ -219,8 +227,8 @@ class _Bout:
             coefficient=self.coefficient,
             first=panel.columns[pair.first].name,
             second=panel.columns[pair.second].name,
-            first_value=float(ring.values[one]),
-            second_value=float(ring.values[other]),
+            first_value=float(candidates.values[i]),
+            second_value=float(candidates.values[j]),
             difference=first - second,
             low=low,
             high=high,
@@ -233,34 +241,34 @@ class _Bout:
             n=len(rows),
             contexts=len(np.unique(panel.item[rows])),
             verdict="–",
-            why=_undefined(len(rows)) if math.isnan(first - second) else unknown,
+            why=_explain_undefined(len(rows)) if math.isnan(first - second) else unknown,
         )
 
 
-def _undefined(n: int) -> str:
+def _explain_undefined(n: int) -> str:
     """Why two metrics have no coefficients on so many replies."""
     if n < FEWEST:
         return f"fewer than {FEWEST} replies have a rating and both values"
     return "a metric, or the ratings, are the same for all replies that have a rating and both values"
 
 
-class _Ring(NamedTuple):
+class _Candidates(NamedTuple):
     """Metrics on the replies that all of them have a value for."""
 
     places: list[int]
-    """Of the metrics among all."""
+    """The indices of the metrics among all."""
     rows: Ints
     values: Floats
-    turned: Floats
-    """How far they are from the middle, turned over where lower is better, as are those that follow."""
+    oriented: Floats
+    """The values less the middle, with signs turned where lower is better, as are those that follow."""
     between: Floats
-    """Of each two metrics with each other; NaN where it is not needed."""
+    """The coefficients of the metrics with each other; NaN where they are not needed."""
     halves: Floats  # (halves, metrics)
 
 
-def _judged(one: Contest, p_holm: float, *, sure: bool) -> Contest:
-    """With the correction, and what it comes to."""
+def _decide(contest: Contest, p_holm: float, *, sure: bool) -> Contest:
+    """The contest with the corrected p-value and the verdict."""
     if math.isnan(p_holm):
-        return one
-    better = one.first if one.difference > 0 else one.second
-    return replace(one, p_holm=p_holm, verdict=better if sure else "unsure")
+        return contest
+    better = contest.first if contest.difference > 0 else contest.second
+    return replace(contest, p_holm=p_holm, verdict=better if sure else "unsure")

@@ -1,4 +1,4 @@
-"""P-values by permutation: how often systems in another order agree with people as well as they do."""
+"""P-values by permutation: the share of orders of the systems that agree with people as well."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,23 +18,23 @@ def p_values(observed: Sequence[Floats], forms: Sequence[Form], orders: Iterable
 
     The middle is that of all orders, which is 0 for most coefficients, but not for a cosine.
     """
-    found: list[list[Floats]] = [[one[None]] for one in observed]
-    for some in orders:
-        for form, values in zip(forms, found, strict=True):
-            values.append(form.shuffled(some))
-    return [_share_as_far(np.concatenate(values)) for values in found]
+    values_by_form: list[list[Floats]] = [[value[None]] for value in observed]
+    for batch in orders:
+        for form, values in zip(forms, values_by_form, strict=True):
+            values.append(form.shuffle(batch))
+    return [_share_of_extremes(np.concatenate(values)) for values in values_by_form]
 
 
-def _share_as_far(values: Floats) -> Floats:
-    """Of the first axis, how many are as far from the mean as the first of them."""
+def _share_of_extremes(values: Floats) -> Floats:
+    """The share of orders whose value is as far from the mean as the first, which is the observed one."""
     far = np.abs(values - values.mean(axis=0))
     # Sums that were added up in another order may differ in the last digits.
     share = (far >= far[0] * (1 - 1e-9) - 1e-12).mean(axis=0)
     return np.where(np.isnan(values[0]), np.nan, share)
 
 
-def reordered(rows: int, times: int, seed: int) -> Iterator[Ints]:
-    """Every other order of a few rows, or as many random ones as were asked for, some at a time."""
+def list_orders(rows: int, times: int, seed: int) -> Iterator[Ints]:
+    """Every other order of a few rows, or `times` random orders, in batches."""
     if rows < 20 and math.factorial(rows) <= times + 1:
         every = np.array(list(permutations(range(rows))), np.int64)
         yield every[1:]  # the first is the order as it is

@@ -29,40 +29,40 @@ def suits(clusters: Clusters) -> bool:
 
 def orders_in_halves(name: str, x: Floats, y: Floats, clusters: Clusters, draws: Resamples) -> Floats:
     """Each column of x with each column of y in each half, (halves, a, b)."""
-    found = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
+    coefficients = np.full((clusters.halves(draws), x.shape[1], y.shape[1]), np.nan)
     weights = 2 * np.concatenate(list(clusters.weights(draws)))
     for rows, xs, ys in without_gaps(x, y):
-        some = clusters.take(rows)
+        part = clusters.take(rows)
         untied_x, untied_y = (
-            _sums_in_halves(untied(side[np.ix_(rows, places)]), some, weights)
+            _sums_in_halves(count_untied(side[np.ix_(rows, places)]), part, weights)
             for side, places in ((x, xs), (y, ys))
         )
-        for at, place in enumerate(ys):
-            shared = np.stack([in_common(x[rows, one], y[rows, place]) for one in xs], axis=1)
-            agreeing, theirs = _sums_in_halves(shared, some, weights), untied_y[:, [at]]
+        for at, j in enumerate(ys):
+            shared = np.stack([net_agreement(x[rows, i], y[rows, j]) for i in xs], axis=1)
+            agreeing, theirs = _sums_in_halves(shared, part, weights), untied_y[:, [at]]
             whole = theirs if name == "accuracy" else np.sqrt(np.maximum(untied_x * theirs, 0))
             share = np.clip(agreeing / np.where(whole > 0, whole, np.nan), -1, 1)
-            found[:, xs, place] = 0.5 + 0.5 * share if name == "accuracy" else share
-    return found
+            coefficients[:, xs, j] = 0.5 + 0.5 * share if name == "accuracy" else share
+    return coefficients
 
 
 def _sums_in_halves(rows: Floats, clusters: Clusters, weights: Floats) -> Floats:
     """Sums over pairs in each half, from the sums of each row: (halves, columns)."""
     sums = clusters.sums(rows)
-    found: Floats = 2 * (weights @ sums) - sums.sum(axis=0)
-    return found
+    in_halves: Floats = 2 * (weights @ sums) - sums.sum(axis=0)
+    return in_halves
 
 
-def untied(columns: Floats) -> Floats:
-    """For each row of each column, how many rows have another value."""
-    found = np.empty(columns.shape)
-    for place, column in enumerate(columns.T):
+def count_untied(columns: Floats) -> Floats:
+    """The number of rows with another value, for each row of each column."""
+    counts_untied = np.empty(columns.shape)
+    for index, column in enumerate(columns.T):
         _, kind, counts = np.unique(column, return_inverse=True, return_counts=True)
-        found[:, place] = len(column) - counts[kind]
-    return found
+        counts_untied[:, index] = len(column) - counts[kind]
+    return counts_untied
 
 
-def in_common(x: Floats, y: Floats) -> Floats:
+def net_agreement(x: Floats, y: Floats) -> Floats:
     """For each row, the other rows that both columns order alike with it, less those they order otherwise."""
     n = len(x)
     order = np.argsort(x, kind="stable")
@@ -78,7 +78,7 @@ def in_common(x: Floats, y: Floats) -> Floats:
 
 
 class _Counts:
-    """How many of the first so many numbers are lower than a number: a wavelet matrix."""
+    """Counts, among the first so many numbers, of those lower than a number: a wavelet matrix."""
 
     def __init__(self, bits: int, zeros: list[Ints]) -> None:
         self.bits, self.zeros = bits, zeros
@@ -95,9 +95,9 @@ class _Counts:
 
     def below(self, many: Ints, than: Ints) -> Ints:
         """Of the first `many`, those lower than `than`."""
-        start, end, found = np.zeros_like(many), many, np.zeros_like(many)
+        start, end, lower = np.zeros_like(many), many, np.zeros_like(many)
         for bit, zeros in zip(reversed(range(self.bits)), self.zeros, strict=True):
-            one = (than >> bit) & 1 == 1
-            found = found + np.where(one, zeros[end] - zeros[start], 0)
-            start, end = (np.where(one, zeros[-1] + at - zeros[at], zeros[at]) for at in (start, end))
-        return found
+            is_set = (than >> bit) & 1 == 1
+            lower = lower + np.where(is_set, zeros[end] - zeros[start], 0)
+            start, end = (np.where(is_set, zeros[-1] + at - zeros[at], zeros[at]) for at in (start, end))
+        return lower

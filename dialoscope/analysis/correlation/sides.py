@@ -13,14 +13,14 @@ from dialoscope.core.arrays import Floats, Ints
 
 
 class GroupedSides(NamedTuple):
-    """Columns of metrics and of ratings, with gaps, and which of their rows are looked at together."""
+    """Columns of metrics and of ratings, with gaps, and the groups of their rows."""
 
     x: Floats
     y: Floats
     groups: RowGroups
 
     def parts(self) -> Iterator["CompleteColumns"]:
-        """Without gaps."""
+        """The columns that have values in the same rows, together."""
         for rows, xs, ys in without_gaps(self.x, self.y):
             groups = replace(self.groups, of=self.groups.of[rows])
             sides = GroupedSides(self.x[np.ix_(rows, xs)], self.y[np.ix_(rows, ys)], groups)
@@ -28,20 +28,20 @@ class GroupedSides(NamedTuple):
 
 
 class CompleteColumns(NamedTuple):
-    """Those of the columns that have values in the same rows."""
+    """The columns that have values in the same rows."""
 
     rows: Ints
-    place: tuple[Ints, Ints]
-    """Of these columns among all metrics and aspects."""
+    where: tuple[Ints, Ints]
+    """The indices of these columns among all metrics and aspects."""
     sides: GroupedSides
 
 
 def in_groups(name: str, sides: GroupedSides) -> Floats:
-    """In each group, (groups, metrics, aspects)."""
-    found = np.full((sides.groups.count, sides.x.shape[1], sides.y.shape[1]), np.nan)
+    """The coefficient in each group, (groups, metrics, aspects)."""
+    coefficients = np.full((sides.groups.count, sides.x.shape[1], sides.y.shape[1]), np.nan)
     for part in sides.parts():
-        found[:, part.place[0], part.place[1]] = coefficients_in_groups(name, *part.sides)
-    return found
+        coefficients[:, part.where[0], part.where[1]] = coefficients_in_groups(name, *part.sides)
+    return coefficients
 
 
 def permutation_p_values(
@@ -51,10 +51,10 @@ def permutation_p_values(
     orders: Callable[[Ints], Iterator[Ints]],
 ) -> list[Floats]:
     """P-values of each coefficient's values, from what it would be in other orders of the rows."""
-    found = [np.full(value.shape, np.nan) for value in values]
+    p_values_by_name = [np.full(value.shape, np.nan) for value in values]
     for part in sides.parts():
         forms = [form_to_shuffle(name, *part.sides) for name in names]
-        observed = [value[part.place] for value in values]
-        for one, p in zip(found, p_values(observed, forms, orders(part.rows)), strict=True):
-            one[part.place] = p
-    return found
+        observed = [value[part.where] for value in values]
+        for of_name, p in zip(p_values_by_name, p_values(observed, forms, orders(part.rows)), strict=True):
+            of_name[part.where] = p
+    return p_values_by_name

@@ -9,7 +9,7 @@ import pytest
 from dialoscope.analysis.coefficients import NAMES, measure
 from dialoscope.analysis.correlation import group_sums as forms
 from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups, form_to_shuffle
-from dialoscope.analysis.correlation.permutation import p_values, reordered
+from dialoscope.analysis.correlation.permutation import p_values, list_orders
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +58,16 @@ def test_a_form_shuffled_is_the_mean_of_the_groups_of_the_shuffled_rows(name, co
     x, y, group = columns
     groups = RowGroups(group, 9)
     orders = orders_within(group, 5, seed=1)
-    found = form_to_shuffle(name, x, y, groups).shuffled(orders)
+    found = form_to_shuffle(name, x, y, groups).shuffle(orders)
     for order, one in zip(orders, found, strict=True):
         assert one == pytest.approx(np.nanmean(coefficients_in_groups(name, x, y[order], groups), axis=0))
 
 
 def test_every_other_order_of_a_few_systems_and_some_of_many():
-    (orders,) = reordered(4, 1000, seed=0)
+    (orders,) = list_orders(4, 1000, seed=0)
     assert len({tuple(order) for order in orders}) == 23
-    assert sum(len(some) for some in reordered(8, 1000, seed=0)) == 1000
-    assert [some.shape for some in reordered(0, 10, seed=0)] == [(0, 0)]
+    assert sum(len(some) for some in list_orders(8, 1000, seed=0)) == 1000
+    assert [some.shape for some in list_orders(0, 10, seed=0)] == [(0, 0)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,7 +77,7 @@ def test_p_of_four_systems_is_exact(name):
     every = np.array([measure(name, x[:, 0], y[list(order), 0]).value for order in permutations(range(4))])
     far = np.abs(every - every.mean())
     form = form_to_shuffle(name, x, y, RowGroups(np.zeros(4, np.int64), 1))
-    (p,) = p_values([every[:1, None]], [form], reordered(4, 1000, seed=0))
+    (p,) = p_values([every[:1, None]], [form], list_orders(4, 1000, seed=0))
     assert p[0, 0] == pytest.approx((far >= far[0] - 1e-9).mean())
     if name == "spearman":
         assert p[0, 0] == 8 / 24, "as tables of Spearman's coefficient have it for .8"
@@ -87,9 +87,9 @@ def test_p_has_no_zero_and_no_sign():
     y = np.arange(40.0)[:, None]
     x = np.concatenate([y, -y], axis=1)
     form = form_to_shuffle("pearson", x, y, RowGroups(np.zeros(40, np.int64), 1))
-    (p,) = p_values([np.array([[1.0], [-1.0]])], [form], reordered(40, 99, seed=0))
+    (p,) = p_values([np.array([[1.0], [-1.0]])], [form], list_orders(40, 99, seed=0))
     assert p.tolist() == [[0.01], [0.01]]
-    (p,) = p_values([np.full((2, 1), math.nan)], [form], reordered(40, 99, seed=0))
+    (p,) = p_values([np.full((2, 1), math.nan)], [form], list_orders(40, 99, seed=0))
     assert np.isnan(p).all()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialoscope.analysis.correlation import row_orders
-from dialoscope.analysis.correlation.row_orders import in_common, orders_in_halves, suits, untied
+from dialoscope.analysis.correlation.row_orders import net_agreement, orders_in_halves, suits, count_untied
 from dialoscope.analysis.halves import Clusters, in_halves
 from dialoscope.runs.resampling import Resamples
 
@@ -15,8 +15,8 @@ def test_what_a_reply_has_in_common_with_the_others_is_counted_right(n, levels):
     rng = np.random.default_rng(n + levels)
     x, y = np.round(rng.normal(size=n), 1), rng.integers(0, levels, n).astype(float)
     pairs = np.sign(x[:, None] - x) * np.sign(y[:, None] - y)
-    assert in_common(x, y).tolist() == pairs.sum(axis=1).tolist()
-    assert untied(x[:, None])[:, 0].tolist() == (x[:, None] != x).sum(axis=1).tolist()
+    assert net_agreement(x, y).tolist() == pairs.sum(axis=1).tolist()
+    assert count_untied(x[:, None])[:, 0].tolist() == (x[:, None] != x).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize("name", ["kendall", "accuracy"])
