@@ -7,7 +7,7 @@ import numpy as np
 
 import dialoscope as ds
 from benchmarks.calibrations.simulation import Figure, Range, holds, measure
-from dialoscope.analysis.trust.pooling import pooled
+from dialoscope.analysis.trust.pooling import pool
 from dialoscope.runs.score_columns import Scores
 
 CURVES = {
@@ -66,6 +66,6 @@ def over_corpora(corpora: int, spread: float, rng: np.random.Generator) -> dict[
     """Coefficients of corpora that differ by more than their standard errors, on Fisher's scale."""
     errors = rng.uniform(0.03, 0.12, corpora)
     values = 0.4 + spread * rng.normal(size=corpora) + errors * rng.normal(size=corpora)
-    mean = pooled(values, errors, 0.95)
+    mean = pool(values, errors, 0.95)
     new = 0.4 + spread * float(rng.normal())
     return {"mean": holds((mean.low, mean.high), 0.4), "new": holds((mean.new_low, mean.new_high), new)}

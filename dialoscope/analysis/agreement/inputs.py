@@ -12,7 +12,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import FEWEST, ranks, round_last_digits
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.metric_columns import Column, scale_to_safe_range
-from dialoscope.analysis.trust.known import shipped
+from dialoscope.analysis.trust.known import load_shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.safe_text import printable
@@ -141,5 +141,7 @@ def _varies(values: Floats) -> bool:
 
 def correlations_elsewhere(result: Result) -> dict[str, Estimate]:
     """The correlation of the run's metrics with people on other replies, as far as that was measured."""
-    trust = {result.label(metric): shipped().of(metric) for metric in result.metrics if metric.of_replies}
+    trust = {
+        result.label(metric): load_shipped().of(metric) for metric in result.metrics if metric.of_replies
+    }
     return {name: Estimate(mean.spearman, mean.low, mean.high) for name, mean in trust.items()}

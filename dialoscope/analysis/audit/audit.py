@@ -58,14 +58,14 @@ def audit(
         ratios: The shares of the replies to perturb, rising, between 0 and 1.
         against: What a reply is compared with: `others`, its other references, or `itself` unperturbed.
             Without a choice, `others` where every reply has some.
-        on: Where to work; here if nothing is given.
+        on: Executor to work on; by default this process.
         missing: As for `evaluate`.
         real: As for `evaluate`.
         licence: As for `evaluate`.
-        seed: For what is perturbed and how, and for the resampling behind intervals and tests.
-        confidence: How much an interval should hold.
-        draws: How often to resample.
-        progress: Told how many bytes more have been read.
+        seed: Seed of the perturbation, and of the resampling for intervals and tests.
+        confidence: Confidence level of the intervals, such as 0.95.
+        draws: Number of resamples.
+        progress: Called with the number of bytes that were read since the last call.
     """
     plan = PerturbationPlan(perturbations, ratios, seed, against)
     resolved = _resolve_metrics(metrics, licences.read_choice(licence))
@@ -83,11 +83,11 @@ def audit(
     provenance = replace(scored.provenance, skipped=log.problem_count, warnings=warnings)
     result = replace(scored, provenance=provenance)
     about = f"{len(perturbed.real.replies)} real replies: {perturbed.real.description}."
-    return Audit(result, tuple(_curves(perturbed, result, Chance(confidence, draws))), about)
+    return Audit(result, tuple(_curves(perturbed, result, ResamplingSettings(confidence, draws))), about)
 
 
-class Chance(NamedTuple):
-    """How intervals and tests are made."""
+class ResamplingSettings(NamedTuple):
+    """The settings of intervals and tests."""
 
     confidence: float
     draws: int
@@ -107,7 +107,7 @@ def _resolve_metrics(
 
 
 def _refuse_missing_input(metrics: Sequence[Metric[Any]], real: RealReplies) -> None:
-    """Refuse missing inputs by the number of real replies that lack them, not of all their copies."""
+    """Refuse missing input, counted over the real replies, not over all their copies."""
     needs = Needs([metric for metric in metrics if isinstance(metric, Metric)], "stop")
     needs.check(
         [
@@ -118,59 +118,59 @@ def _refuse_missing_input(metrics: Sequence[Metric[Any]], real: RealReplies) -> 
     needs.raise_missing()
 
 
-def _curves(made: Perturbed, result: Result, by: Chance) -> Iterator[AuditCurve]:
+def _curves(perturbed: Perturbed, result: Result, by: ResamplingSettings) -> Iterator[AuditCurve]:
     table = result.table(confidence=by.confidence, draws=by.draws)
     changed = {
-        (name, ratio): made.count_changed(name, ratio)
-        for name, ratio in product(made.plan.perturbations, made.plan.ratios)
+        (name, ratio): perturbed.count_changed(name, ratio)
+        for name, ratio in product(perturbed.plan.perturbations, perturbed.plan.ratios)
     }
-    for one, perturbation in product(result.metrics, made.plan.perturbations):
+    for metric, perturbation in product(result.metrics, perturbed.plan.perturbations):
         cells = {
-            ratio: table.cell(made.plan.system(perturbation, ratio), result.label(one))
-            for ratio in made.plan.ratios
+            ratio: table.cell(perturbed.plan.system(perturbation, ratio), result.label(metric))
+            for ratio in perturbed.plan.ratios
         }
         yield AuditCurve(
-            metric=result.label(one),
+            metric=result.label(metric),
             perturbation=perturbation,
             points=tuple(
                 Point(ratio, cell.value, cell.low, cell.high, changed[perturbation, ratio], cell.undefined)
                 for ratio, cell in cells.items()
             ),
-            higher_is_better=one.higher_is_better,
-            tolerance=min(one.tolerance, ROUNDING),
-            p=_p(made, result, one, perturbation, by.draws),
-            signature=one.signature,
+            higher_is_better=metric.higher_is_better,
+            tolerance=min(metric.tolerance, ROUNDING),
+            p=_p(perturbed, result, metric, perturbation, by.draws),
+            signature=metric.signature,
         )
 
 
-def _p(made: Perturbed, result: Result, one: Metric[Any], perturbation: str, draws: int) -> float:
-    """Of the last ratio against the first; unknown where nothing is expected, or a test could not tell."""
-    if one.higher_is_better is None or _too_few(result):
+def _p(perturbed: Perturbed, result: Result, metric: Metric[Any], perturbation: str, draws: int) -> float:
+    """The p-value of the last ratio against the first; NaN where no test applies or could be significant."""
+    if metric.higher_is_better is None or _are_too_few(result):
         return math.nan
-    last, first = (made.plan.system(perturbation, made.plan.ratios[place]) for place in (-1, 0))
-    return result.significance(one, last, first, draws)
+    last, first = (perturbed.plan.system(perturbation, perturbed.plan.ratios[index]) for index in (-1, 0))
+    return result.significance(metric, last, first, draws)
 
 
-def _too_few(result: Result) -> bool:
+def _are_too_few(result: Result) -> bool:
     """Whether no paired test of so few contexts can be sure: at best its p is 2 in 2 ** contexts."""
     return 2.0 ** (1 - len(np.unique(result.replies.item))) >= SURE
 
 
 def _lint(real: RealReplies, log: ReadLog) -> list[str]:
-    """What is odd about the real replies and the files they were read from."""
+    """Warnings on the real replies and the files they were read from."""
     lint = Lint()
     for reply in real.replies:
         lint.add(Row(Example(reply.id, REAL, reply.text)))
     return lint.warnings(log)
 
 
-def _warnings(made: Perturbed, result: Result) -> Iterator[str]:
-    count = len(made.real.replies)
-    if made.real.skipped:
-        yield f"{made.real.skipped} replies have no reference where others have; they were left out."
-    for name in made.plan.perturbations:
-        same = count - made.count_changed(name, 1)
+def _warnings(perturbed: Perturbed, result: Result) -> Iterator[str]:
+    count = len(perturbed.real.replies)
+    if perturbed.real.skipped:
+        yield f"{perturbed.real.skipped} replies have no reference where others have; they were left out."
+    for name in perturbed.plan.perturbations:
+        same = count - perturbed.count_changed(name, 1)
         if same:
             yield f"{name} cannot change {same} of {count} replies."
-    if _too_few(result):
+    if _are_too_few(result):
         yield "There are too few contexts to tell a change from chance; verdicts go by the values alone."

@@ -1,4 +1,4 @@
-"""What an audit found, in the forms people read and plot."""
+"""The report of an audit."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from dialoscope.core.safe_text import printable
 from dialoscope.data.perturb.plan import format_ratio
 from dialoscope.runs.result import Result
 
-_TOLD: Mapping[str, str] = MappingProxyType(
+_VERDICT_TEXTS: Mapping[str, str] = MappingProxyType(
     {
         "sees": "sees",
         "uneven": "uneven with",
@@ -37,23 +37,27 @@ class Audit(Report):
     curves: tuple[AuditCurve, ...]
     """Metric by metric, each with the perturbations in the same order."""
     about: str
-    """What a reader must know of the real replies."""
+    """Notes on the real replies."""
 
     def curve(self, metric: str, perturbation: str) -> AuditCurve:
-        """What becomes of a metric under a perturbation."""
+        """The curve of a metric under a perturbation."""
         for curve in self.curves:
             names = curve.metric, str(self.result.named(curve.metric))
             if metric in names and perturbation == curve.perturbation:
                 return curve
-        known = dict.fromkeys(name for curve in self.curves for name in (curve.metric, curve.perturbation))
-        raise DialoscopeError(f"The audit has no {metric} under {perturbation}; it has: {', '.join(known)}.")
+        names_in_audit = dict.fromkeys(
+            name for curve in self.curves for name in (curve.metric, curve.perturbation)
+        )
+        raise DialoscopeError(
+            f"The audit has no {metric} under {perturbation}; it has: {', '.join(names_in_audit)}."
+        )
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The table, a line for each metric, and how to read them."""
         return [self.grid(), NoteLines(self.summary()), NoteLines(self.notes(details=notes))]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One record for each metric, perturbation and ratio, with what is said of the whole curve."""
+        """One record for each metric, perturbation and ratio, with the statistics of the whole curve."""
         return [
             {
                 "metric": curve.metric,
@@ -79,9 +83,9 @@ class Audit(Report):
         return Grid(head, list(map(_row, self.curves)), stub=2)
 
     def summary(self) -> list[str]:
-        """What each metric sees and what not, a line each."""
+        """The perturbations that each metric sees and does not see, a line for each metric."""
         metrics = dict.fromkeys(curve.metric for curve in self.curves)
-        return [printable(f"{name}: {'; '.join(self._told(name))}") for name in metrics]
+        return [printable(f"{name}: {'; '.join(self._summarize(name))}") for name in metrics]
 
     def notes(self, *, details: bool = False) -> list[str]:
         """What a reader must know to read the table; all of it, or the short notes."""
@@ -107,23 +111,26 @@ class Audit(Report):
     def __repr__(self) -> str:
         return f"<Audit: {len(self.result.metrics)} metrics, {len(self.curves)} curves>"
 
-    def _told(self, metric: str) -> Iterator[str]:
+    def _summarize(self, metric: str) -> Iterator[str]:
         curves = [curve for curve in self.curves if curve.metric == metric]
         by_verdict = {
-            verdict: [curve.perturbation for curve in curves if curve.verdict == verdict] for verdict in _TOLD
+            verdict: [curve.perturbation for curve in curves if curve.verdict == verdict]
+            for verdict in _VERDICT_TEXTS
         }
         if len(by_verdict["undefined"]) == len(curves):
             yield "undefined"
             return
-        yield from (f"{_TOLD[verdict]} {', '.join(names)}" for verdict, names in by_verdict.items() if names)
+        yield from (
+            f"{_VERDICT_TEXTS[verdict]} {', '.join(names)}" for verdict, names in by_verdict.items() if names
+        )
         shapes = [f"{curve.shape} with {curve.perturbation}" for curve in curves if curve.verdict == "–"]
         if shapes:
             yield f"neither end is better, so nothing is expected ({', '.join(shapes)})"
 
 
-def _row(one: AuditCurve) -> list[str]:
-    worse = "–" if one.worse is None else f"{one.worse}/{len(one.steps)}"
-    spearman = "–" if math.isnan(one.spearman) else f"{one.spearman:.2f}"
-    change = "–" if math.isnan(one.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * one.change:+.0f} %")
-    values = [number(point.value) for point in one.points]
-    return [one.metric, one.perturbation, *values, one.shape, worse, spearman, change, one.verdict]
+def _row(curve: AuditCurve) -> list[str]:
+    worse = "–" if curve.worse is None else f"{curve.worse}/{len(curve.steps)}"
+    spearman = "–" if math.isnan(curve.spearman) else f"{curve.spearman:.2f}"
+    change = "–" if math.isnan(curve.change) else re.sub(r"^[+-]0 ", "0 ", f"{100 * curve.change:+.0f} %")
+    values = [number(point.value) for point in curve.points]
+    return [curve.metric, curve.perturbation, *values, curve.shape, worse, spearman, change, curve.verdict]

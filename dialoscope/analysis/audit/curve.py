@@ -1,4 +1,4 @@
-"""How a metric's value moves as more and more replies are perturbed, and what is to be thought of it."""
+"""The curve of a metric's value over the ratio of perturbed replies, and the verdict on it."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 from dialoscope.analysis.coefficients import ranks
 
 SURE = 0.05
-"""A change is no chance if its p is below."""
+"""A change is significant if its p is below this."""
 
 Shape = Literal["falls", "rises", "flat", "uneven", "undefined"]
 Verdict = Literal["sees", "uneven", "unsure", "blind", "fooled", "undefined", "untested", "–"]
@@ -50,7 +50,7 @@ class AuditCurve:
 
     @property
     def shape(self) -> Shape:
-        """How the value itself moves, good or bad."""
+        """The shape of the curve, whichever end is better."""
         if not self.steps:
             return "undefined"
         up, down = 1 in self.steps, -1 in self.steps
@@ -60,7 +60,7 @@ class AuditCurve:
 
     @property
     def worse(self) -> int | None:
-        """How many steps the value gets worse at; nothing where no end is the bad one."""
+        """The number of steps at which the value gets worse; None where neither end is better."""
         return None if self.higher_is_better is None else self.steps.count(self._bad)
 
     @property

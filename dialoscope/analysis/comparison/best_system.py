@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dialoscope.analysis.comparison.contrast import Contrast
-from dialoscope.analysis.comparison.gate import signed
+from dialoscope.analysis.comparison.gate import format_difference
 from dialoscope.analysis.comparison.ordering import Ordering, RankedSystem
 from dialoscope.core.render.document import group
 from dialoscope.core.render.sections import p_value
@@ -25,7 +25,7 @@ def best_systems(orderings: Sequence[Ordering], contrasts: Sequence[Contrast]) -
 
 def _sentence(ordering: Ordering, contrasts: Sequence[Contrast]) -> str:
     """The best system, its lead over the second, and the largest p-value of its comparisons."""
-    first, second, *_ = (place.system for place in ordering.places)
+    first, second, *_ = (row.system for row in ordering.places)
     rows = [row for row in contrasts if row.metric == ordering.metric and first in (row.a, row.b)]
     lead = _lead(next(row for row in rows if second in (row.a, row.b)))
     values = [row.p_holm for row in rows if not math.isnan(row.p_holm)]
@@ -39,7 +39,7 @@ def _sentence(ordering: Ordering, contrasts: Sequence[Contrast]) -> str:
 def _certainty(places: Sequence[RankedSystem]) -> str:
     """Which systems the first one is significantly better than: those it shares no letter with."""
     first, *others = places
-    rivals = [place.system for place in others if set(place.letters) & set(first.letters)]
+    rivals = [other.system for other in others if set(other.letters) & set(first.letters)]
     if rivals:
         return f"not significantly better than {', '.join(rivals)}"
     return "significantly better than every other system"
@@ -50,5 +50,7 @@ def _lead(contrast: Contrast) -> str:
     turn, ends = (1, (contrast.low, contrast.high))
     if contrast.difference < 0:
         turn, ends = (-1, (contrast.high, contrast.low))
-    size, low, high = (signed(turn * value).removeprefix("+") for value in (contrast.difference, *ends))
+    size, low, high = (
+        format_difference(turn * value).removeprefix("+") for value in (contrast.difference, *ends)
+    )
     return size if math.isnan(contrast.low) else f"{size} [{low}, {high}]"

@@ -47,17 +47,17 @@ def compare(
 
     Args:
         result: A run.
-        systems: Which to compare, the old one before the new; every pair of them, or of all if none is named.
+        systems: Systems to compare, the old one before the new; every pair of them, or of all by default.
         other: A second run, or its folder, whose systems are compared with those of the first, each with
             the one of its name if none is named.
         baseline: A system that all others are compared with, in place of every pair.
         metrics: Measures to compare by, such as `bleu-4` or `rated:overall`; all if none is named.
         gates: Conditions that must hold, such as `bleu-4>=-0.01`: the second system is not worse by more.
         strict: Whether undecided gates stop the release, too.
-        confidence: Of intervals, verdicts and gates.
+        confidence: Confidence level of intervals, verdicts and gates.
         mean: What means are over: "replies", or "contexts", which then count alike.
         draws: Number of random halves of the contexts.
-        seed: Of the halves; the run's if none is named.
+        seed: Seed of the halves; by default that of the run.
         ratings: Ratings of the replies, in place of those in the run.
         progress: Called after each pair of systems.
     """
@@ -65,18 +65,18 @@ def compare(
     if not 0.5 <= confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must be at least 0.5 and below 1, and draws at least 1.")
     check_halves(confidence, draws)
-    metrics, gates = ([one] if isinstance(one, str) else one for one in (metrics, gates))
+    metrics, gates = ([names] if isinstance(names, str) else names for names in (metrics, gates))
     conditions = tuple(map(Gate.of, gates))
     if strict and not conditions:
         raise DialoscopeError("Strict gates need a gate; name what must hold with --gate (gates=).")
-    result = result if ratings is None else _rated(result, ratings, other)
+    result = result if ratings is None else _replace_ratings(result, ratings, other)
     whole = result if other is None else _both_runs(result, other, metrics, conditions)
     pairs = plan_pairs(whole, systems, baseline, result if other is not None else None)
     if conditions and not pairs.directed:
         raise DialoscopeError(
             "A gate needs to know the old system: name two systems, the old one first, or give --baseline."
         )
-    chosen = _chosen(whole, metrics, conditions)
+    chosen = _choose_measures(whole, metrics, conditions)
     settings = _TestSettings(
         gates=tuple((gate, list(chosen).index(_name(whole, gate.metric))) for gate in conditions),
         strict=strict,
@@ -89,7 +89,7 @@ def compare(
     return _comparisons(whole, pairs, chosen, settings, run_notes)
 
 
-def _rated(result: Result, ratings: Ratings | Iterable[Rating], other: object) -> Result:
+def _replace_ratings(result: Result, ratings: Ratings | Iterable[Rating], other: object) -> Result:
     """The run with other ratings in place of its own."""
     if other is not None:
         raise DialoscopeError("Ratings in a file of their own (--ratings) are for one run; leave out --with.")
@@ -111,7 +111,7 @@ def _both_runs(
     return union(first, second, wanted if metrics else None)
 
 
-def _chosen(run: Result, metrics: Sequence[str], gates: Sequence[Gate]) -> Mapping[str, Measure]:
+def _choose_measures(run: Result, metrics: Sequence[str], gates: Sequence[Gate]) -> Mapping[str, Measure]:
     """The measures to compare by: all, or those that are named and those of the gates."""
     by_name = {measure.name: measure for measure in measures(run)}
     for gate in gates:
@@ -133,7 +133,7 @@ class _TestSettings(NamedTuple):
     """The settings of every test."""
 
     gates: tuple[tuple[Gate, int], ...]
-    """Each with the place of its metric among those that are compared by."""
+    """Each with the index of its metric among the measures."""
     strict: bool
     confidence: float
     mean: str
@@ -146,39 +146,41 @@ def _comparisons(
     planned: ComparisonPlan,
     chosen: Mapping[str, Measure],
     how: _TestSettings,
-    said: Sequence[str],
+    run_notes: Sequence[str],
 ) -> Comparisons:
-    found = [_compared(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
-    contrasts = correct_contrasts(_by_turns([compared.contrasts for compared in found]), how.confidence)
+    comparisons = [_compare_pair(run, pair, tuple(chosen.values()), how) for pair in planned.pairs]
+    contrasts = correct_contrasts(_by_turns([compared.contrasts for compared in comparisons]), how.confidence)
     if not any(contrast.contexts for contrast in contrasts):
-        raise DialoscopeError(_nothing_shared(run, planned.pairs[0]))
+        raise DialoscopeError(_explain_no_shared_contexts(run, planned.pairs[0]))
     return Comparisons(
         contrasts=contrasts,
         orderings=tuple(_orderings(run, contrasts, chosen, how)) if planned.every_pair else (),
-        verdicts=tuple(_by_turns([compared.verdicts for compared in found])),
+        verdicts=tuple(_by_turns([compared.verdicts for compared in comparisons])),
         confidence=how.confidence,
         strict=how.strict,
         draws=how.draws.times,
         seed=how.draws.seed,
-        about=(*said, *_about(contrasts, how.draws.times, how.confidence)),
+        about=(*run_notes, *_notes(contrasts, how.draws.times, how.confidence)),
     )
 
 
-class _Compared(NamedTuple):
+class _PairComparison(NamedTuple):
     """The contrasts and the outcomes of the gates of two systems."""
 
     contrasts: Sequence[Contrast]
     verdicts: Sequence[GateVerdict]
 
 
-def _compared(run: Result, pair: SystemPair, chosen: Sequence[Measure], settings: _TestSettings) -> _Compared:
+def _compare_pair(
+    run: Result, pair: SystemPair, chosen: Sequence[Measure], settings: _TestSettings
+) -> _PairComparison:
     """The comparison of one pair; one at a time, so that memory holds the halves of one pair only."""
     both = Both.of(*(Side.of(run, name, settings.mean) for name in pair))
     compared_measures = differences(chosen, both, settings.draws)
     settings.progress(1)
     alone = (len(np.setdiff1d(run.replies.item[run.rows(name)], both.items)) for name in pair)
     contexts = Answered(len(both.items), *alone)
-    return _Compared(
+    return _PairComparison(
         [
             make_contrast(pair, measure, difference, settings.confidence, contexts)
             for measure, difference in zip(chosen, compared_measures, strict=True)
@@ -187,22 +189,22 @@ def _compared(run: Result, pair: SystemPair, chosen: Sequence[Measure], settings
             evaluate_gate(
                 gate,
                 pair,
-                compared_measures[place],
+                compared_measures[index],
                 settings.confidence,
                 settings.draws,
                 strict=settings.strict,
             )
-            for gate, place in settings.gates
+            for gate, index in settings.gates
         ],
     )
 
 
 def _by_turns(lists: Sequence[Sequence[T]]) -> list[T]:
     """The first item of each list, then the second of each, and so on."""
-    return [one for turn in zip(*lists, strict=True) for one in turn]
+    return [item for turn in zip(*lists, strict=True) for item in turn]
 
 
-def _nothing_shared(run: Result, pair: SystemPair) -> str:
+def _explain_no_shared_contexts(run: Result, pair: SystemPair) -> str:
     first, second = (printable(run.replies.ids[run.rows(name)[0]]) for name in pair)
     shared_none = f"{printable(pair.a)} and {printable(pair.b)} have not answered one context in common: "
     if first == second:
@@ -235,16 +237,16 @@ def _orderings(
         yield order_systems(name, defined, apart, measure.higher_is_better)
 
 
-def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Iterator[str]:
+def _notes(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Iterator[str]:
     """The notes on these contexts and tests."""
-    yield from _contexts(contrasts)
-    yield from _amounts(contrasts)
+    yield from _note_contexts(contrasts)
+    yield from _note_amounts(contrasts)
     tested = [contrast.defined for contrast in contrasts if not math.isnan(contrast.p)]
     fewest, needed = min(tested or [contrast.contexts for contrast in contrasts]), fewest_blocks(confidence)
     if fewest < needed:
         yield (
-            f"On {_counted(fewest)} no paired test can be sure of anything: with {100 * confidence:g}% "
-            f"confidence it takes {needed}."
+            f"On {_format_contexts(fewest)} no paired test can be sure of anything: with "
+            f"{100 * confidence:g}% confidence it takes {needed}."
         )
     tests = len(tested)
     available = min(halves, 2 ** min(fewest, 60) - 1)
@@ -255,7 +257,7 @@ def _about(contrasts: Sequence[Contrast], halves: int, confidence: float) -> Ite
         )
 
 
-def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
+def _note_amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
     """Notes where one system says more words than the other and metrics depend on that."""
     subsampled = dict.fromkeys(printable(contrast.metric) for contrast in contrasts if contrast.chosen)
     if subsampled:
@@ -272,12 +274,12 @@ def _amounts(contrasts: Sequence[Contrast]) -> Iterator[str]:
         yield describe_amounts(metrics, "words", {a: amount, b: other})
 
 
-def _contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:
+def _note_contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:
     """The number of contexts that each pair has in common; a single note where nothing is left out."""
     if {(contrast.contexts, contrast.a_only, contrast.b_only) for contrast in contrasts} == {
         (contrasts[0].contexts, 0, 0)
     }:
-        yield f"{_counted(contrasts[0].contexts)}, all answered by every system."
+        yield f"{_format_contexts(contrasts[0].contexts)}, all answered by every system."
         return
     for contrast in {(contrast.a, contrast.b): contrast for contrast in contrasts}.values():
         a, b = printable(contrast.a), printable(contrast.b)
@@ -287,8 +289,8 @@ def _contexts(contrasts: Sequence[Contrast]) -> Iterator[str]:
             if many
         ]
         left_out = f"; left out: {', '.join(alone)}" if alone else ""
-        yield f"{a} and {b}: {_counted(contrast.contexts)} that both answered{left_out}."
+        yield f"{a} and {b}: {_format_contexts(contrast.contexts)} that both answered{left_out}."
 
 
-def _counted(contexts: int) -> str:
+def _format_contexts(contexts: int) -> str:
     return f"{contexts or 'no'} context{'s' * (contexts != 1)}"

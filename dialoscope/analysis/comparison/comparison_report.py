@@ -1,4 +1,4 @@
-"""What a comparison of systems found, in the forms people and machines read."""
+"""The report of a comparison of systems."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dialoscope.analysis.comparison.best_system import best_systems
 from dialoscope.analysis.comparison.contrast import POWER, Contrast
-from dialoscope.analysis.comparison.gate import GateVerdict, signed
+from dialoscope.analysis.comparison.gate import GateVerdict, format_difference
 from dialoscope.analysis.comparison.ordering import Ordering
 from dialoscope.analysis.comparison.system_pairs import SystemPair
 from dialoscope.core.errors import DialoscopeError
@@ -28,7 +28,7 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Comparisons(Report):
-    """A row for each metric and pair of systems, and what became of the gates."""
+    """A row for each metric and pair of systems, and the outcome of the gates."""
 
     contrasts: tuple[Contrast, ...]
     """Metric by metric, each with the pairs in the same order."""
@@ -41,7 +41,7 @@ class Comparisons(Report):
     """Random halves of the contexts, from which intervals and tests are made."""
     seed: int
     about: tuple[str, ...]
-    """What a reader must know of these contexts and tests."""
+    """Notes on the contexts and tests."""
 
     @property
     def passed(self) -> bool:
@@ -49,7 +49,7 @@ class Comparisons(Report):
         return all(verdict.ok for verdict in self.verdicts)
 
     def contrast(self, metric: str, a: str, b: str) -> Contrast:
-        """What a metric says of two systems."""
+        """The contrast of two systems by a metric."""
         for contrast in self.contrasts:
             if (contrast.metric, contrast.a, contrast.b) == (metric, a, b):
                 return contrast
@@ -106,29 +106,31 @@ class Comparisons(Report):
         return [*choose_notes(short_notes, more, details=details), *verdict]
 
     def outcome(self) -> list[str]:
-        """What became of the gates, in words."""
+        """The outcome of the gates, in words."""
         count = {name: sum(verdict.verdict == name for verdict in self.verdicts) for name in _OUTCOMES}
-        told = ", ".join(f"{many} {name}" for name, many in count.items() if many)
+        counts = ", ".join(f"{many} {name}" for name, many in count.items() if many)
         unsure = "stop a release (--strict)" if self.strict else "stop nothing without --strict"
         return [
-            f"Gates ({100 * self.confidence:g}% confidence, one-sided): {told}.",
+            f"Gates ({100 * self.confidence:g}% confidence, one-sided): {counts}.",
             *([f"Undecided gates {unsure}."] if count["undecided"] else []),
             "The release may go on." if self.passed else "The release is stopped.",
         ]
 
     def bars(self) -> list[Bar]:
-        """For a forest plot: differences in standard deviations of one context; right of 0 B is better."""
-        by_pair = sorted(self.contrasts, key=lambda one: self._pairs.index(SystemPair(one.a, one.b)))
-        return [_bar(one, "" if self.title else f"{one.a} → {one.b}") for one in by_pair]
+        """Bars of a forest plot: differences in standard deviations of a context; right of 0 B is better."""
+        by_pair = sorted(
+            self.contrasts, key=lambda contrast: self._pairs.index(SystemPair(contrast.a, contrast.b))
+        )
+        return [_bar(contrast, "" if self.title else f"{contrast.a} → {contrast.b}") for contrast in by_pair]
 
     @property
     def axis(self) -> str:
-        """What the bars are measured in."""
+        """The label of the axis, with the unit of the bars."""
         return "difference in SDs of a context; right is better"
 
     @property
     def title(self) -> str:
-        """Whose bars they are, where all are of one pair."""
+        """The two systems, if all bars are of one pair."""
         return f"{self._pairs[0].a} → {self._pairs[0].b}" if len(self._pairs) == 1 else ""
 
     def signatures(self) -> list[str]:
@@ -139,20 +141,20 @@ class Comparisons(Report):
         return f"<Comparisons: {len(self._pairs)} pairs, {len(self.contrasts)} tests>"
 
     def _reasons(self) -> list[str]:
-        """Why what is not known is not."""
-        found = group((contrast.why, contrast.metric) for contrast in self.contrasts if contrast.why)
-        return [printable(f"{', '.join(metrics)}: {why}.") for why, metrics in found.items()]
+        """Why some differences are undefined."""
+        by_reason = group((contrast.why, contrast.metric) for contrast in self.contrasts if contrast.why)
+        return [printable(f"{', '.join(metrics)}: {why}.") for why, metrics in by_reason.items()]
 
     def _gaps(self) -> list[str]:
         """Contexts in which a metric has no value for one of the two."""
-        lacking = group(
+        gaps = group(
             (contrast.metric, contrast.contexts - contrast.defined)
             for contrast in self.contrasts
             if not contrast.why and contrast.defined < contrast.contexts
         )
         return [
             printable(f"{metric} lacks a value of A or B in {_from_to(counts)} contexts.")
-            for metric, counts in lacking.items()
+            for metric, counts in gaps.items()
         ]
 
     @property
@@ -183,22 +185,26 @@ def _row(contrast: Contrast, *, named: bool) -> list[GridCell]:
         *([contrast.a, contrast.b] if named else []),
         number(contrast.a_value),
         number(contrast.b_value),
-        Quantity(contrast.difference, contrast.low, contrast.high, form=signed),
+        Quantity(contrast.difference, contrast.low, contrast.high, form=format_difference),
         p_value(contrast.p),
         p_value(contrast.p_holm),
         "–" if math.isnan(contrast.effect) else f"{contrast.effect:+.2f}",
         _shares(contrast),
-        signed(contrast.detectable).removeprefix("+"),
+        format_difference(contrast.detectable).removeprefix("+"),
         contrast.verdict,
     ]
 
 
-def _shares(one: Contrast) -> str:
+def _shares(contrast: Contrast) -> str:
     """Better, equal, worse in percent; higher, equal, lower where neither end is better."""
-    if math.isnan(one.equal):
+    if math.isnan(contrast.equal):
         return "–"
-    ends = [one.higher, one.lower] if one.higher_is_better is not False else [one.lower, one.higher]
-    return f"{100 * ends[0]:.0f}/{100 * one.equal:.0f}/{100 * ends[1]:.0f} %"
+    ends = (
+        [contrast.higher, contrast.lower]
+        if contrast.higher_is_better is not False
+        else [contrast.lower, contrast.higher]
+    )
+    return f"{100 * ends[0]:.0f}/{100 * contrast.equal:.0f}/{100 * ends[1]:.0f} %"
 
 
 def _order_grid(orderings: Sequence[Ordering]) -> Grid:
@@ -206,23 +212,30 @@ def _order_grid(orderings: Sequence[Ordering]) -> Grid:
     most = max(len(ordering.places) for ordering in orderings)
     rows = []
     for ordering in orderings:
-        places = [f"{place.system} {number(place.value)} {place.letters}" for place in ordering.places]
+        places = [f"{ranked.system} {number(ranked.value)} {ranked.letters}" for ranked in ordering.places]
         rows.append([ordering.metric, *places, *[""] * (most - len(places))])
     return Grid(["order", *(f"{place + 1}." for place in range(most))], rows)
 
 
 def _gate_grid(verdicts: Sequence[GateVerdict]) -> Grid:
     rows = [
-        [verdict.gate, verdict.a, verdict.b, signed(verdict.difference), verdict.verdict, verdict.why]
+        [
+            verdict.gate,
+            verdict.a,
+            verdict.b,
+            format_difference(verdict.difference),
+            verdict.verdict,
+            verdict.why,
+        ]
         for verdict in verdicts
     ]
     return Grid(["gate", "A", "B", "difference", "verdict", "why"], rows)
 
 
-def _bar(one: Contrast, group: str) -> Bar:
-    unit = one.error * math.sqrt(one.contexts)
+def _bar(contrast: Contrast, group: str) -> Bar:
+    unit = contrast.error * math.sqrt(contrast.contexts)
     unit = unit if unit > 0 else math.nan
-    turn = -1 if one.higher_is_better is False else 1
-    low, high = (one.low, one.high) if turn > 0 else (-one.high, -one.low)
-    name = one.metric if one.higher_is_better is not None else f"{one.metric} (right: higher)"
-    return Bar(name, turn * one.difference / unit, low / unit, high / unit, group)
+    turn = -1 if contrast.higher_is_better is False else 1
+    low, high = (contrast.low, contrast.high) if turn > 0 else (-contrast.high, -contrast.low)
+    name = contrast.metric if contrast.higher_is_better is not None else f"{contrast.metric} (right: higher)"
+    return Bar(name, turn * contrast.difference / unit, low / unit, high / unit, group)

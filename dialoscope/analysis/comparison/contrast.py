@@ -57,7 +57,7 @@ class Contrast:
     why: str
     """Why it is unknown."""
     depends_on: str | None
-    """What the metric needs equally much of: words or replies; None where it is a mean of some kind."""
+    """The amount that must be equal for the metric: words or replies; None for a mean of any kind."""
     a_amount: int
     """The number of these."""
     b_amount: int
@@ -67,7 +67,7 @@ class Contrast:
 
     @property
     def sure(self) -> bool:
-        """Whether there is a difference beyond chance."""
+        """Whether there is a significant difference."""
         return self.verdict in ("better", "worse", "differs")
 
 
@@ -126,8 +126,8 @@ def correct_contrasts(contrasts: Sequence[Contrast], confidence: float) -> tuple
     """P-values corrected for the number of all of them, and the verdicts that follow."""
     values = holm(np.array([contrast.p for contrast in contrasts])).tolist()
     return tuple(
-        replace(one, p_holm=p, verdict=_verdict(one, sure=p < 1 - confidence))
-        for one, p in zip(contrasts, values, strict=True)
+        replace(contrast, p_holm=p, verdict=_verdict(contrast, sure=p < 1 - confidence))
+        for contrast, p in zip(contrasts, values, strict=True)
     )
 
 
@@ -144,7 +144,7 @@ def detectable(difference: Difference, confidence: float) -> float:
 def _detectable_errors(freedom: int, confidence: float) -> float:
     """The size of a detectable difference in standard errors of these contexts, for a t-test on others.
 
-    The power is the mean over what the error of so few contexts may be: where it is too small by chance,
+    The power is the mean over the distribution of the estimated error: where the estimate is too small,
     less is gained than is lost where it is too large.
     """
     from scipy.optimize import brentq

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 @dataclass(frozen=True)
 class RankedSystem:
-    """A system among others."""
+    """A system with its value and its letters."""
 
     system: str
     value: float
@@ -17,7 +17,7 @@ class RankedSystem:
 
 @dataclass(frozen=True)
 class Ordering:
-    """Systems by what a metric says of them, the best first; the highest where neither end is better."""
+    """Systems sorted by a metric, the best first; the highest where neither end is better."""
 
     metric: str
     places: tuple[RankedSystem, ...]
@@ -41,18 +41,18 @@ def _letters(ranked: Sequence[str], apart: Sequence[tuple[str, str]]) -> dict[st
     """Groups without a sure difference, none within another (insert and absorb; Piepho, 2004)."""
     groups = [frozenset(ranked)]
     for pair in apart:
-        split = [group - {one} for group in groups if group >= set(pair) for one in pair]
+        split = [group - {system} for group in groups if group >= set(pair) for system in pair]
         groups = [group for group in groups if not group >= set(pair)] + split
         groups = [group for group in dict.fromkeys(groups) if not any(group < other for other in groups)]
     groups.sort(key=lambda group: [system not in group for system in ranked])
-    names = [_letter(place) for place in range(len(groups))]
+    names = [_letter(index) for index in range(len(groups))]
     return {
         system: "".join(name for name, group in zip(names, groups, strict=True) if system in group)
         for system in ranked
     }
 
 
-def _letter(place: int) -> str:
-    """The letters, and after z a letter with a number."""
-    number, letter = divmod(place, len(ascii_lowercase))
+def _letter(index: int) -> str:
+    """The letter of a group; after z, a letter with a number."""
+    number, letter = divmod(index, len(ascii_lowercase))
     return ascii_lowercase[letter] + (str(number) if number else "")

@@ -1,4 +1,4 @@
-"""Which systems are compared with which."""
+"""The pairs of systems that are compared."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -18,7 +18,7 @@ class SystemPair(NamedTuple):
 
 
 class ComparisonPlan(NamedTuple):
-    """Which systems are compared."""
+    """The pairs of systems to compare."""
 
     pairs: tuple[SystemPair, ...]
     directed: bool
@@ -33,9 +33,9 @@ def plan_pairs(
     """The pairs that are asked for; with two runs, of which this is the first, namesakes if none is named."""
     if first is not None and not systems and baseline is None:
         return ComparisonPlan(_namesakes(run, len(first.systems)), directed=True, every_pair=False)
-    named = [one for name in systems for one in _known(run, name)] or list(run.systems)
+    named = [system for name in systems for system in _find_systems(run, name)] or list(run.systems)
     if baseline is not None:
-        old = _known(run, baseline)[0]
+        old = _find_systems(run, baseline)[0]
         pairs = tuple(SystemPair(old, name) for name in named if name != old)
     else:
         pairs = tuple(SystemPair(*pair) for pair in combinations(named, 2))
@@ -50,7 +50,7 @@ def plan_pairs(
     return ComparisonPlan(pairs, len(pairs) == 1 or baseline is not None, len(pairs) > 1 and baseline is None)
 
 
-def _known(run: Result, name: str) -> list[str]:
+def _find_systems(run: Result, name: str) -> list[str]:
     """The system of that name; where two runs have it, that of the first and that of the second."""
     if not isinstance(name, str):
         raise DialoscopeError("A system is named as text; a second run is given as other=.")

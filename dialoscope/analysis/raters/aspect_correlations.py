@@ -1,4 +1,4 @@
-"""How the rated aspects go together: correlations of the mean ratings that replies got."""
+"""Correlations of the rated aspects, from the mean ratings of replies."""
 
 from itertools import combinations
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class AspectPair(NamedTuple):
 
 
 class Resampling(NamedTuple):
-    """What halves are made of, how many there are, and how much an interval should hold."""
+    """The clusters, the number of random halves, and the confidence level."""
 
     clusters: Clusters
     draws: Resamples
@@ -37,11 +37,11 @@ def correlate_aspects(means: dict[str, Floats], how: Resampling) -> tuple[Aspect
     if len(means) < 2:
         return ()
     columns = np.column_stack(list(means.values()))
-    values = {name: _measured(name, columns) for name in COEFFICIENTS}
+    values = {name: _measure_pairs(name, columns) for name in COEFFICIENTS}
     ends = {}
-    for name, found in values.items():
+    for name, coefficients in values.items():
         halves = in_halves(name, columns, columns, how.clusters, how.draws)
-        whole = np.array([[one.value for one in row] for row in found])
+        whole = np.array([[coefficient.value for coefficient in row] for row in coefficients])
         ends[name] = halves_interval(narrow_halves(name, halves, whole, how.clusters.count), how.confidence)
     of_pairs = []
     for (i, first), (j, second) in combinations(enumerate(means), 2):
@@ -55,5 +55,5 @@ def correlate_aspects(means: dict[str, Floats], how: Resampling) -> tuple[Aspect
     return tuple(of_pairs)
 
 
-def _measured(name: str, columns: Floats) -> list[list[Coefficient]]:
+def _measure_pairs(name: str, columns: Floats) -> list[list[Coefficient]]:
     return [[measure(name, x, y, words=_WORDS) for y in columns.T] for x in columns.T]

@@ -28,12 +28,12 @@ _MOST_CELLS = 10_000_000
 
 
 class Within(NamedTuple):
-    """How much ratings of one reply vary, or their means."""
+    """The variance of ratings of the same reply, or of mean ratings."""
 
     noise: float
     """The variance."""
     freedom: float
-    """The degrees of freedom that it is known with."""
+    """The degrees of freedom of the estimate."""
 
 
 class TwoWay(NamedTuple):
@@ -48,19 +48,19 @@ class TwoWay(NamedTuple):
     residual: float
 
     @classmethod
-    def of(cls, said: AspectRatings) -> "TwoWay | None":
-        """Nothing where there is a gap."""
-        n, k = len(np.unique(said.reply)), len(said.raters)
-        cells = np.unique(said.reply * max(k, 1) + said.rater)
-        if n < 2 or k < 2 or not len(said.value) == len(cells) == n * k:
+    def of(cls, ratings: AspectRatings) -> "TwoWay | None":
+        """The mean squares; None unless every rater rated every reply."""
+        n, k = len(np.unique(ratings.reply)), len(ratings.raters)
+        cells = np.unique(ratings.reply * max(k, 1) + ratings.rater)
+        if n < 2 or k < 2 or not len(ratings.value) == len(cells) == n * k:
             return None
-        grid = said.value[np.lexsort((said.rater, said.reply))].reshape(n, k)
+        grid = ratings.value[np.lexsort((ratings.rater, ratings.reply))].reshape(n, k)
         grid = grid - grid.mean()
         across, down = grid.mean(axis=1), grid.mean(axis=0)
         left = grid - across[:, None] - down
         sums = k * np.square(across).sum(), n * np.square(down).sum(), np.square(left).sum()
         freedoms = n - 1, k - 1, (n - 1) * (k - 1)
-        squares = [_mean(total, of, said.value) for total, of in zip(sums, freedoms, strict=True)]
+        squares = [_mean(total, of, ratings.value) for total, of in zip(sums, freedoms, strict=True)]
         return cls(n, k, *squares)
 
 
@@ -76,22 +76,22 @@ class OneWay(NamedTuple):
     within: Within
 
     @classmethod
-    def of(cls, said: AspectRatings) -> "OneWay":
-        """From two replies upwards, and with some that have two ratings, all of it is defined."""
-        counts = np.bincount(said.reply)
+    def of(cls, ratings: AspectRatings) -> "OneWay":
+        """The mean squares, which need two replies and some with two ratings."""
+        counts = np.bincount(ratings.reply)
         rated = counts > 0
-        sums = np.bincount(said.reply, said.value)
+        sums = np.bincount(ratings.reply, ratings.value)
         means = sums / np.maximum(counts, 1)
-        n, total = int(rated.sum()), len(said.value)
-        grand = float(said.value.mean()) if total else math.nan
-        inner, outer = np.square(said.value - means[said.reply]), counts * np.square(means - grand)
-        within = Within(_mean(inner.sum(), total - n, said.value), total - n)
-        between = _mean(outer.sum(), n - 1, said.value)
+        n, total = int(rated.sum()), len(ratings.value)
+        grand = float(ratings.value.mean()) if total else math.nan
+        inner, outer = np.square(ratings.value - means[ratings.reply]), counts * np.square(means - grand)
+        within = Within(_mean(inner.sum(), total - n, ratings.value), total - n)
+        between = _mean(outer.sum(), n - 1, ratings.value)
         return cls(counts[rated], means[rated], total, between, within)
 
     @property
     def typical(self) -> float:
-        """The number of ratings of a reply that stands for all of them in the analysis of variance."""
+        """The effective number of ratings of a reply in the analysis of variance."""
         n = len(self.counts)
         return (self.total - float((self.counts**2).sum()) / self.total) / (n - 1)
 
@@ -100,8 +100,8 @@ class OneWay(NamedTuple):
         """The number of ratings whose mean is as noisy as the means are on average."""
         return float(1 / np.mean(1 / self.counts))
 
-    def undefined(self) -> Estimate | None:
-        """Why there is nothing to be said, if so."""
+    def explain_undefined(self) -> Estimate | None:
+        """An undefined estimate with the reason; None if correlations are defined."""
         n = len(self.counts)
         if n < 2:
             return Estimate.undefined(FEW, n)
@@ -111,66 +111,66 @@ class OneWay(NamedTuple):
 
 
 def _mean(squares: float, freedom: int, values: Floats) -> float:
-    """A mean square; nothing where rounding alone has left something."""
+    """A mean square; 0 if it is due to rounding alone."""
     if freedom < 1:
         return math.nan
     return float(squares) / freedom if squares > 1e-24 * float(np.square(values).sum()) else 0.0
 
 
-def one_way(said: AspectRatings, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
+def one_way(ratings: AspectRatings, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
     """ICC(1,1), of a single rating, and ICC(1,k), of the mean of as many as replies have."""
-    found = OneWay.of(said)
-    if (nothing := found.undefined()) is not None:
+    squares = OneWay.of(ratings)
+    if (nothing := squares.explain_undefined()) is not None:
         return nothing, nothing
-    n, typical, noise = len(found.counts), found.typical, found.within.noise
-    single = _one_way(found.between / noise if noise else math.inf, typical)
-    tails = _tails(found.between / noise, n - 1, found.within.freedom, confidence) if noise else None
+    n, typical, noise = len(squares.counts), squares.typical, squares.within.noise
+    single = _one_way(squares.between / noise if noise else math.inf, typical)
+    tails = _tails(squares.between / noise, n - 1, squares.within.freedom, confidence) if noise else None
     low, high = (_one_way(tail, typical) for tail in tails) if tails else UNKNOWN
     of_one = Estimate(single, low, high, n)
-    return of_one, _of_mean(of_one, found.harmonic)
+    return of_one, _of_mean(of_one, squares.harmonic)
 
 
-def two_way(said: AspectRatings, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
-    """ICC(2,1) and ICC(2,k): the same raters throughout, who stand for raters in general."""
-    found = TwoWay.of(said)
-    if found is None:
-        nothing = Estimate.undefined(_why_gaps(said))
+def two_way(ratings: AspectRatings, confidence: float = CONFIDENCE) -> tuple[Estimate, Estimate]:
+    """ICC(2,1) and ICC(2,k): the same raters throughout, who are a sample of all raters."""
+    squares = TwoWay.of(ratings)
+    if squares is None:
+        nothing = Estimate.undefined(_why_gaps(ratings))
         return nothing, nothing
-    n, k, rows, columns, residual = found
+    n, k, rows, columns, residual = squares
     if rows == 0:
         nothing = Estimate.undefined(LEVEL if columns or residual else SAME, n)
         return nothing, nothing
     spread = rows + (k - 1) * residual + k * (columns - residual) / n
     single = (rows - residual) / spread
-    low, high = _two_way_ends(found, single, confidence)
+    low, high = _two_way_ends(squares, single, confidence)
     of_one = Estimate(single, low, high, n)
     return of_one, _of_mean(of_one, k)
 
 
-def _why_gaps(said: AspectRatings) -> str:
-    if len(said.raters) < 2:
+def _why_gaps(ratings: AspectRatings) -> str:
+    if len(ratings.raters) < 2:
         return "there is one rater"
-    return "not every rater rated every reply" if len(np.unique(said.reply)) > 1 else FEW
+    return "not every rater rated every reply" if len(np.unique(ratings.reply)) > 1 else FEW
 
 
 def _one_way(ratio: float, k: float) -> float:
-    """From the ratio of the mean squares."""
+    """ICC(1,1) from the ratio of the mean squares."""
     return 1.0 if math.isinf(ratio) else (ratio - 1) / (ratio + k - 1)
 
 
 def _tails(ratio: float, above: float, below: float, confidence: float) -> tuple[float, float]:
-    """Where a ratio of mean squares would fall, by the F distribution."""
+    """The interval of a ratio of mean squares, by the F distribution."""
     from scipy.special import fdtri
 
     end = (1 + confidence) / 2
     return ratio / float(fdtri(above, below, end)), ratio * float(fdtri(below, above, end))
 
 
-def _two_way_ends(found: TwoWay, single: float, confidence: float) -> Interval:
+def _two_way_ends(squares: TwoWay, single: float, confidence: float) -> Interval:
     """The ends of the interval; the degrees of freedom are Satterthwaite's."""
     from scipy.special import fdtri
 
-    n, k, rows, columns, residual = found
+    n, k, rows, columns, residual = squares
     if residual <= 0:
         return UNKNOWN
     a = k * single / (n * (1 - single))
@@ -186,24 +186,24 @@ def _two_way_ends(found: TwoWay, single: float, confidence: float) -> Interval:
 
 
 def _of_mean(single: Estimate, k: float) -> Estimate:
-    """The same of the mean of k ratings, by Spearman and Brown."""
+    """The correlation of the mean of k ratings, from that of a single one, by Spearman and Brown."""
     if 1 + (k - 1) * single.value < 1e-12:
         return Estimate.undefined(LEVEL, single.n)
-    value, low, high = (k * one / (1 + (k - 1) * one) for one in single[:3])
+    value, low, high = (k * r / (1 + (k - 1) * r) for r in single[:3])
     if 1 + (k - 1) * single.low < 1e-12:  # there is no end to how low it could be
         low, high = UNKNOWN
     return single._replace(value=value, low=low, high=high)
 
 
 class Leaning(NamedTuple):
-    """How strict the raters of each reply are on average, as far as it can be told."""
+    """The estimated mean strictness of the raters of each reply."""
 
     shares: Floats
     """(replies, raters): the share of each rater in the ratings of a reply."""
     strictness: Floats
-    """What each rater gives too much or too little, by least squares."""
+    """The deviation of each rater from the others, by least squares."""
     covariance: Floats
-    """Of the estimates of strictness, in units of the noise: (raters, raters)."""
+    """The covariance of the estimates of strictness, in units of the noise: (raters, raters)."""
 
     def variances(self, noise: float, groups: "Groups | None") -> tuple[float, float]:
         """The variance of the mean strictness of replies' raters, or of groups of replies: seen, and true.
@@ -218,58 +218,58 @@ class Leaning(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Which replies are taken together, such as those of a system."""
+    """Groups of replies, such as those of a system."""
 
     of: Ints
     sizes: Ints
 
     @classmethod
     def of_each(cls, labels: Ints) -> "Groups":
-        """By the label of each reply."""
+        """The groups of replies with the same label."""
         _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
         return cls(group, sizes)
 
     def means(self, rows: Floats) -> Floats:
-        """Of each group's rows."""
+        """The mean of the rows of each group."""
         sums = np.zeros((len(self.sizes), *rows.shape[1:]))
         np.add.at(sums, self.of, rows)
         return sums / self.sizes.reshape(-1, *[1] * (rows.ndim - 1))
 
 
 class Noise(NamedTuple):
-    """What raters add to the mean rating of each reply."""
+    """The noise that raters add to the mean rating of each reply."""
 
     within: Within
-    """What is different in every rating."""
+    """The noise that is independent in every rating."""
     leaning: Leaning | None
-    """What a reply's raters give too much or too little in all their ratings; nothing if it is unknown."""
+    """The strictness of a reply's raters in all their ratings; None if it is unknown."""
 
     @classmethod
-    def of(cls, said: AspectRatings) -> "Noise":
-        """How strict a rater is can be told from many ratings; else it is noise like any other.
+    def of(cls, ratings: AspectRatings) -> "Noise":
+        """Estimate the noise; the strictness of raters only where they gave many ratings.
 
         Where all raters rated all replies, a strict one lowers all means alike, which no correlation sees.
         """
-        found = OneWay.of(said)
-        raters = len(said.raters)
-        too_many = raters > _MOST_RATERS or raters * len(found.counts) > _MOST_CELLS
-        if too_many or found.within.freedom <= 2 * (raters - 1):
-            return cls(found.within, None)
-        _, reply = np.unique(said.reply, return_inverse=True)
-        given = np.zeros((len(found.counts), raters))
-        np.add.at(given, (reply, said.rater), 1)
-        shares = given / found.counts[:, None]
-        apart = said.value - found.means[reply]
-        # Least squares for replies and raters, the replies eliminated; the rank says how many are compared.
-        normal = np.diag(given.sum(axis=0)) - given.T @ shares
+        squares = OneWay.of(ratings)
+        raters = len(ratings.raters)
+        too_many = raters > _MOST_RATERS or raters * len(squares.counts) > _MOST_CELLS
+        if too_many or squares.within.freedom <= 2 * (raters - 1):
+            return cls(squares.within, None)
+        _, reply = np.unique(ratings.reply, return_inverse=True)
+        rating_counts = np.zeros((len(squares.counts), raters))
+        np.add.at(rating_counts, (reply, ratings.rater), 1)
+        shares = rating_counts / squares.counts[:, None]
+        apart = ratings.value - squares.means[reply]
+        # Least squares for replies and raters, the replies eliminated; the rank is the number of comparisons.
+        normal = np.diag(rating_counts.sum(axis=0)) - rating_counts.T @ shares
         covariance = np.asarray(np.linalg.pinv(normal, rcond=1e-9, hermitian=True), float)
-        strict: Floats = covariance @ np.bincount(said.rater, apart, raters)
-        freedom = found.within.freedom - round(float(np.vdot(covariance, normal)))
-        left = float(np.square(apart - strict[said.rater] + (shares @ strict)[reply]).sum())
+        strict: Floats = covariance @ np.bincount(ratings.rater, apart, raters)
+        freedom = squares.within.freedom - round(float(np.vdot(covariance, normal)))
+        left = float(np.square(apart - strict[ratings.rater] + (shares @ strict)[reply]).sum())
         return cls(Within(left / freedom, freedom), Leaning(np.asarray(shares, float), strict, covariance))
 
     def of_means(self, counts: Ints, groups: Groups | None) -> Within:
-        """The variance that it gives to the mean ratings of replies, or of groups of them."""
+        """The variance of the mean ratings of replies, or of groups of them, that is due to noise."""
         shares = 1 / counts
         if groups is not None:
             shares = groups.means(shares) / groups.sizes
@@ -284,7 +284,7 @@ class Noise(NamedTuple):
 
 
 def ceiling(
-    said: AspectRatings,
+    ratings: AspectRatings,
     groups: Ints | None = None,
     confidence: float = CONFIDENCE,
     noise: Noise | None = None,
@@ -294,18 +294,18 @@ def ceiling(
     The root of their reliability: the share of their variance that is not noise of the raters. With `groups`
     (by reply of the run) it is that of the groups' means, such as systems'. The noise may be known already.
     """
-    found = OneWay.of(said)
-    if (nothing := found.undefined()) is not None:
+    squares = OneWay.of(ratings)
+    if (nothing := squares.explain_undefined()) is not None:
         return nothing
-    noise = noise or Noise.of(said)
-    by_group = None if groups is None else Groups.of_each(groups[np.unique(said.reply)])
-    means = found.means if by_group is None else by_group.means(found.means)
+    noise = noise or Noise.of(ratings)
+    by_group = None if groups is None else Groups.of_each(groups[np.unique(ratings.reply)])
+    means = squares.means if by_group is None else by_group.means(squares.means)
     if len(means) < FEWEST:
         of, are = "replies" if groups is None else "systems", "is" if len(means) == 1 else "are"
         few = f"{FEWEST} rated {of} are needed, and there {are} {len(means)}"
         return Estimate.undefined(few, len(means))
     spread = float(means.var(ddof=1))
-    error, freedom = noise.of_means(found.counts, by_group)
+    error, freedom = noise.of_means(squares.counts, by_group)
     if spread <= error:
         why = "the means differ no more than the raters' noise makes them differ"
         return Estimate.undefined(why, len(means))

@@ -1,4 +1,4 @@
-"""What is known of the raters, in the forms people read."""
+"""The report on the raters."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,28 +23,28 @@ _RATERS_SHOWN = 20
 
 
 class Without(NamedTuple):
-    """An aspect once the raters who stand out are left out."""
+    """The statistics of an aspect without the outliers."""
 
     numbers: Mapping[str, Estimate]
     means: Coefficient
-    """Pearson's of the replies' mean ratings with and without them."""
+    """Pearson's coefficient of the replies' mean ratings with and without the outliers."""
 
 
 @dataclass(frozen=True)
 class AspectReliability:
-    """How far raters agree on one aspect."""
+    """The agreement of raters on one aspect."""
 
     aspect: str
     replies: int
-    """Those that were rated."""
+    """The number of rated replies."""
     ratings: int
     missing: int
     """Ratings without a value."""
     fewest: int
-    """Ratings of one reply."""
+    """The smallest number of ratings of a reply."""
     most: int
     are_places: bool
-    """Whether raters are places in lists of different lengths, so that none of them is one person."""
+    """Whether raters are positions in lists of different lengths, so that none of them is one person."""
     numbers: Mapping[str, Estimate]
     each: tuple[RaterAgreement, ...]
     outliers: tuple[Outlier, ...]
@@ -52,7 +52,7 @@ class AspectReliability:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much there is of everything."""
+        """The numbers of replies, raters and ratings."""
         return {
             "replies": self.replies,
             "raters": len(self.each),
@@ -63,14 +63,14 @@ class AspectReliability:
         }
 
     def odd(self, rater: str) -> str:
-        """Why a rater stands out, if so."""
+        """Why a rater is an outlier; empty if not."""
         return next((outlier.why for outlier in self.outliers if outlier.rater == rater), "")
 
     def rows(self) -> Iterator["RaterStatistic"]:
-        """Every number that is known, those of each rater after those of all."""
+        """A row for each statistic, those of each rater after those of all."""
         yield from (RaterStatistic(self.aspect, name, value) for name, value in self.counts.items())
-        for name, one in self.numbers.items():
-            yield RaterStatistic(self.aspect, name, *one)
+        for name, estimate in self.numbers.items():
+            yield RaterStatistic(self.aspect, name, *estimate)
         for rater in self.each:
             odd = self.odd(rater.rater)
             n, once = rater.ratings, "there is one rating" if rater.ratings < 2 else ""
@@ -81,13 +81,13 @@ class AspectReliability:
                 yield RaterStatistic(self.aspect, name, value, n=n, why=why or odd, rater=rater.rater)
 
     def notes(self) -> Iterator[str]:
-        """What must be known of this aspect."""
+        """The notes on this aspect."""
         if self.are_places:
             yield (
                 f"raters have no names and replies have {self.fewest} to {self.most} of them, so a number is "
                 "a place in a list and no person: nobody is judged as a rater; read ICC(1,·) and alpha"
             )
-        undefined = ((one.why, what) for what, one in self.numbers.items() if one.why)
+        undefined = ((estimate.why, what) for what, estimate in self.numbers.items() if estimate.why)
         yield from (f"no {', '.join(names)}: {why}" for why, names in group(undefined).items())
         odd = (
             (outlier.why, f"{printable(outlier.rater)} ({outlier.number:.2f})") for outlier in self.outliers
@@ -110,22 +110,22 @@ class AspectReliability:
 
 @dataclass(frozen=True, repr=False)
 class Raters(Report):
-    """How far the raters agree, aspect by aspect, and how the aspects go together."""
+    """The agreement of raters, aspect by aspect, and the correlations of the aspects."""
 
     aspects: tuple[AspectReliability, ...]
     pairs: tuple[AspectPair, ...]
     about: tuple[str, ...]
-    """What must be known of the ratings."""
+    """Notes on the ratings."""
     confidence: float
     draws: Resamples
-    """Of contexts, for the intervals of pairs."""
+    """The random halves of the contexts, for the intervals of pairs."""
 
     def __getitem__(self, aspect: str) -> AspectReliability:
-        for one in self.aspects:
-            if one.aspect == aspect:
-                return one
-        known = ", ".join(printable(one.aspect) for one in self.aspects)
-        raise DialoscopeError(f"Nothing is known of '{printable(aspect)}'; there is: {known}.")
+        for reliability in self.aspects:
+            if reliability.aspect == aspect:
+                return reliability
+        names = ", ".join(printable(reliability.aspect) for reliability in self.aspects)
+        raise DialoscopeError(f"Nothing is known of '{printable(aspect)}'; there is: {names}.")
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The numbers of each aspect, each rater, the pairs of aspects, and how to read them."""
@@ -137,18 +137,18 @@ class Raters(Report):
 
     def rows(self) -> list[dict[str, object]]:
         """One record for each number: of an aspect, of one of its raters, or of two aspects."""
-        found = [row for aspect in self.aspects for row in aspect.rows()]
+        statistics = [row for aspect in self.aspects for row in aspect.rows()]
         for pair in self.pairs:
-            found += [
+            statistics += [
                 RaterStatistic(pair.first, "pearson", *pair.pearson, other=pair.second),
                 RaterStatistic(pair.first, "spearman", *pair.spearman, other=pair.second),
             ]
-        return [row._asdict() for row in found]
+        return [row._asdict() for row in statistics]
 
     def grids(self) -> list[Grid]:
         """The tables, a few aspects in each."""
         parts = [self.aspects[start : start + _ACROSS] for start in range(0, len(self.aspects), _ACROSS)]
-        grids = [*map(_numbers, parts), *self._of_raters()]
+        grids = [*map(_statistics_grid, parts), *self._of_raters()]
         if self.pairs:
             head = ["aspect", "with", "replies", "Pearson", "Spearman"]
             grids.append(Grid(head, list(map(_pair, self.pairs)), stub=2))
@@ -184,7 +184,7 @@ class Raters(Report):
             yield Grid(head, rows, stub=2)
 
     def _hidden_raters(self) -> Iterator[str]:
-        """Which raters are not shown, and who the others are."""
+        """Notes on raters that are not shown, and on raters without names."""
         hidden = [
             aspect for aspect in self.aspects if len(aspect.each) > _RATERS_SHOWN and not aspect.are_places
         ]
@@ -215,7 +215,7 @@ class Raters(Report):
 
 
 class RaterStatistic(NamedTuple):
-    """One number, for programs."""
+    """One statistic as a record."""
 
     aspect: str
     statistic: str
@@ -224,7 +224,7 @@ class RaterStatistic(NamedTuple):
     high: float = math.nan
     n: int | None = None
     why: str = ""
-    """Why it is undefined, or why the rater stands out."""
+    """Why it is undefined, or why the rater is an outlier."""
     rater: str | None = None
     other: str | None = None
     """The aspect it is correlated with."""
@@ -234,8 +234,8 @@ def _quantity(estimate: Estimate) -> Quantity:
     return Quantity(estimate.value, estimate.low, estimate.high)
 
 
-def _numbers(aspects: Sequence[AspectReliability]) -> Grid:
-    """Aspects across, numbers down."""
+def _statistics_grid(aspects: Sequence[AspectReliability]) -> Grid:
+    """The statistics, an aspect a column."""
     counts = [[name, *(str(aspect.counts[name]) for aspect in aspects)] for name in aspects[0].counts]
     numbers: list[list[GridCell]] = [
         [name, *(_quantity(aspect.numbers[name]) for aspect in aspects)] for name in aspects[0].numbers

@@ -1,4 +1,4 @@
-"""The figures that trust in a metric rests on."""
+"""The correlations on which trust in a metric is based."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Figure:
-    """How a metric goes with one aspect that people rated in one corpus; NaN where that is undefined."""
+    """The correlation of a metric with a rated aspect of one corpus; NaN where it is undefined."""
 
     corpus: str
     aspect: str
@@ -29,32 +29,32 @@ class Figure:
 
 @dataclass(frozen=True)
 class Family:
-    """A metric with its settings, whatever was fitted to a run."""
+    """A metric with its settings, without what was fitted to a run."""
 
     metric: str
     signature: str
     higher_is_better: bool | None
     figures: tuple[Figure, ...]
     how: str = ""
-    """What must be known of the figures."""
+    """A note on the figures."""
 
     @property
     def sign(self) -> int:
-        """What a coefficient is multiplied with for more to be better."""
+        """The factor that makes a higher coefficient better."""
         return -1 if self.higher_is_better is False else 1
 
 
 @dataclass(frozen=True)
 class CorpusRecord:
-    """Rated replies; nothing of their texts."""
+    """The description of a corpus of rated replies, without texts."""
 
     name: str
     source: str
-    """Whom to cite."""
+    """The publication to cite."""
     aspects: tuple[str, ...]
     replies: int
     contexts: int
     data: str
-    """A hash of all of it."""
+    """The hash of the corpus."""
     seed: int
-    """Of the halves."""
+    """The seed of the halves."""

@@ -1,4 +1,4 @@
-"""What is known of how far metrics can be trusted, some of it shipped as data."""
+"""The table of trust in metrics, and the one that is shipped as data."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.coefficients import format_interval
 from dialoscope.analysis.trust import trust_report
 from dialoscope.analysis.trust.evidence import FORMAT, VERSION, CorpusRecord, Family, Figure
-from dialoscope.analysis.trust.pooling import Mean, pooled_coefficients
+from dialoscope.analysis.trust.pooling import Mean, pool_coefficients
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.render.document import Report, choose_notes
 from dialoscope.core.render.sections import NoteLines, Section
@@ -30,19 +30,19 @@ FITTED = "its weights were fitted to some of these very ratings"
 
 @dataclass(frozen=True, repr=False)
 class Trust(Report):
-    """Figures for each metric, corpus and rated aspect, and what they come to."""
+    """Figures for each metric, corpus and rated aspect, and their means over corpora."""
 
     corpora: tuple[CorpusRecord, ...]
     families: tuple[Family, ...]
     made: Mapping[str, Any]
-    """When, with which version, with how many draws."""
+    """The date, the version and the number of random halves."""
     aspect: str = "overall"
-    """What people were asked for, in the summary."""
+    """The rated aspect of the summary."""
 
     def standing(self) -> dict[str, str]:
-        """By corpus, the rated aspect that stands for the one asked for; corpora without one are left out."""
-        found = {corpus.name: standing(corpus.aspects, self.aspect) for corpus in self.corpora}
-        return {name: aspect for name, aspect in found.items() if aspect is not None}
+        """The rated aspect of each corpus that is the requested one or its proxy, where there is one."""
+        rated_aspects = {corpus.name: standing(corpus.aspects, self.aspect) for corpus in self.corpora}
+        return {name: aspect for name, aspect in rated_aspects.items() if aspect is not None}
 
     def counted(self, family: Family) -> list[Figure]:
         """The figures that count in the summary, one for each corpus where the metric has any."""
@@ -54,20 +54,20 @@ class Trust(Report):
         ]
 
     def mean(self, family: Family) -> Mean:
-        """Spearman's coefficient over corpora."""
+        """The mean of Spearman's coefficient over corpora."""
         figures = self.counted(family)
         values, errors = (
             np.array([getattr(figure, name) for figure in figures]) for name in ("spearman", "error")
         )
-        found = pooled_coefficients(values, errors, self.made["confidence"])
-        if found.studies == 1:
-            return found._replace(low=figures[0].low, high=figures[0].high)
-        return found
+        pooled = pool_coefficients(values, errors, self.made["confidence"])
+        if pooled.studies == 1:
+            return pooled._replace(low=figures[0].low, high=figures[0].high)
+        return pooled
 
     def of(self, metric: "Metric[Any]") -> MetricTrust:
-        """What is known of a metric with its settings, or why nothing is."""
+        """The trust in a metric with its settings, or why it is not known."""
         plain = metric.unfitted
-        family = next((one for one in self.families if one.signature == plain.signature), None)
+        family = next((family for family in self.families if family.signature == plain.signature), None)
         if family is None:
             return MetricTrust(told=self._unknown(metric))
         mean = self.mean(family)
@@ -94,11 +94,11 @@ class Trust(Report):
         )
 
     def ranked(self) -> list[Family]:
-        """The most trustworthy first; what points the wrong way, and what is unknown, last."""
+        """The metrics, the most trustworthy first; those with the wrong sign, and unknown ones, last."""
         means = {family.signature: family.sign * self.mean(family).value for family in self.families}
         return sorted(
             self.families,
-            key=lambda one: (math.isnan(means[one.signature]), -means[one.signature], one.metric),
+            key=lambda family: (math.isnan(means[family.signature]), -means[family.signature], family.metric),
         )
 
     def sections(self, *, notes: bool = False) -> list[Section]:
@@ -126,32 +126,36 @@ class Trust(Report):
 
 
 @cache
-def shipped() -> Trust:
-    """What was measured for this version of dialoscope."""
+def load_shipped() -> Trust:
+    """The table that was measured for this version of dialoscope."""
     return read(SHIPPED)
 
 
 def read(path: Path) -> Trust:
-    """What `Trust.json` wrote."""
+    """Read a table that `Trust.json` wrote."""
     content = json.loads(path.read_text(encoding="utf-8"))
     if (content.get("format"), content.get("version")) != (FORMAT, VERSION):
         raise DialoscopeError(f"{path} is no table of trust that this version of dialoscope can read.")
-    corpora = tuple(CorpusRecord(**{**one, "aspects": tuple(one["aspects"])}) for one in content["corpora"])
+    corpora = tuple(
+        CorpusRecord(**{**record, "aspects": tuple(record["aspects"])}) for record in content["corpora"]
+    )
     families = tuple(
         Family(
-            one["metric"],
-            one["signature"],
-            one["higher_is_better"],
-            tuple(Figure(**{name: _nan(value) for name, value in each.items()}) for each in one["figures"]),
-            one["how"],
+            record["metric"],
+            record["signature"],
+            record["higher_is_better"],
+            tuple(
+                Figure(**{name: _nan(value) for name, value in each.items()}) for each in record["figures"]
+            ),
+            record["how"],
         )
-        for one in content["metrics"]
+        for record in content["metrics"]
     )
     return Trust(corpora, families, content["made"], content["aspect"])
 
 
 def describe_mean(family: Family, mean: Mean) -> str:
-    """ρ .42 [.35, .49] on 5 corpora."""
+    """A text such as `ρ .42 [.35, .49] on 5 corpora`."""
     corpora = "1 corpus" if mean.studies == 1 else f"{mean.studies} corpora"
     less = ", where less is better" if family.higher_is_better is False else ""
     how = f"; {family.how}" if family.how else ""
@@ -163,6 +167,6 @@ def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figur
 
 
 def metrics_fitted_to(result: Result) -> list[str]:
-    """The metrics of a run that learned from ratings of its very replies."""
-    learned = shipped().learned_from([result.provenance.data])
-    return [result.label(metric) for metric in result.metrics if metric.unfitted.signature in learned]
+    """The metrics of a run that were trained on ratings of its replies."""
+    fitted = load_shipped().learned_from([result.provenance.data])
+    return [result.label(metric) for metric in result.metrics if metric.unfitted.signature in fitted]

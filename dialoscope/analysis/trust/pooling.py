@@ -1,4 +1,4 @@
-"""One number from several studies that differ by more than chance."""
+"""The mean of several studies that differ by more than sampling error."""
 
 import math
 from typing import NamedTuple
@@ -9,26 +9,26 @@ from dialoscope.analysis.coefficients import fisher
 from dialoscope.core.arrays import Floats
 
 ROUNDS = 80
-"""Of halving; far more than a double can tell apart."""
+"""The number of bisections, far more than the precision of a double."""
 SMALLEST = 1e-9
 """An error of 0 would give a study all the weight."""
 
 
 class Mean(NamedTuple):
-    """What further studies of the same kind would find on the whole; NaN where that is unknown."""
+    """The mean over studies of the same kind, with its interval; NaN where it is unknown."""
 
     value: float
     low: float
     high: float
     spread: float
-    """The standard deviation between studies, beyond what chance explains (tau)."""
+    """The standard deviation between studies, beyond sampling error (tau)."""
     studies: int
     new_low: float = math.nan
-    """Where a single further study would fall; it takes three to tell."""
+    """The prediction interval of a single further study, from three studies upwards."""
     new_high: float = math.nan
 
 
-def pooled(values: Floats, errors: Floats, confidence: float) -> Mean:
+def pool(values: Floats, errors: Floats, confidence: float) -> Mean:
     """The random-effects mean of values with known standard errors.
 
     The variance between studies is Paule and Mandel's (1982), which makes the weighted squares about the mean
@@ -57,11 +57,11 @@ def pooled(values: Floats, errors: Floats, confidence: float) -> Mean:
     return Mean(mean, *ends, math.sqrt(between), studies, mean - further, mean + further)
 
 
-def pooled_coefficients(values: Floats, errors: Floats, confidence: float) -> Mean:
-    """The same of correlations, of whose Fisher's z the errors are; `spread` stays that of z."""
-    found = pooled(fisher(values), errors, confidence)
-    value, low, high, new_low, new_high = map(math.tanh, (*found[:3], found.new_low, found.new_high))
-    return found._replace(value=value, low=low, high=high, new_low=new_low, new_high=new_high)
+def pool_coefficients(values: Floats, errors: Floats, confidence: float) -> Mean:
+    """The random-effects mean of correlations, with errors and `spread` on the scale of Fisher's z."""
+    pooled_z = pool(fisher(values), errors, confidence)
+    value, low, high, new_low, new_high = map(math.tanh, (*pooled_z[:3], pooled_z.new_low, pooled_z.new_high))
+    return pooled_z._replace(value=value, low=low, high=high, new_low=new_low, new_high=new_high)
 
 
 def _between(values: Floats, variances: Floats) -> float:

@@ -1,4 +1,4 @@
-"""How far each metric can be trusted: how it goes with what people said of replies, corpus by corpus."""
+"""The trust in each metric: its correlation with ratings of replies, corpus by corpus."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from dialoscope.analysis.coefficients import Coefficient, Wording, fisher, measu
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
 from dialoscope.analysis.trust.evidence import CorpusRecord, Family, Figure
-from dialoscope.analysis.trust.known import FITTED, Trust, shipped
+from dialoscope.analysis.trust.known import FITTED, Trust, load_shipped
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.safe_text import printable
@@ -31,47 +31,47 @@ def trust(
     draws: int = HALVES,
     seed: int | None = None,
 ) -> Trust:
-    """How every metric of these rated runs goes with every rated aspect, and on the whole.
+    """Correlate every metric of these rated runs with every rated aspect, on each corpus and over all.
 
     Args:
         results: Runs of different rated corpora; without any, what was measured for this version is returned.
-        names: What the corpora are called; their files' names where nothing is given.
-        aspect: What people were asked for; where replies were not rated overall, coherence stands for that.
-        confidence: How much an interval should hold.
+        names: Names of the corpora; by default those of their files.
+        aspect: The rated aspect; where replies were not rated overall, coherence is the proxy.
+        confidence: Confidence level of the intervals, such as 0.95.
         draws: Number of random halves of the contexts, with all their replies.
-        seed: Of the halves; that of each run where none is given.
+        seed: Seed of the halves; by default that of each run.
     """
     Result.check(*results)
     check_halves(confidence, draws)
     if not results:
-        found = _known(confidence, draws, seed)
-        _check_rated(aspect, [corpus.aspects for corpus in found.corpora])
-        return replace(found, aspect=aspect)
-    judged = _judged(results, names, seed)
-    _check_apart(judged)
-    _check_rated(aspect, [tuple(corpus.ratings) for corpus in judged])
-    found = _marked(estimate_trust(judged, confidence, draws), {corpus.data for corpus in judged})
-    return replace(found, aspect=aspect)
+        table = _shipped_figures(confidence, draws, seed)
+        _check_aspect(aspect, [corpus.aspects for corpus in table.corpora])
+        return replace(table, aspect=aspect)
+    corpora = _read_corpora(results, names, seed)
+    _check_distinct(corpora)
+    _check_aspect(aspect, [tuple(corpus.ratings) for corpus in corpora])
+    table = _mark_fitted(estimate_trust(corpora, confidence, draws), {corpus.data for corpus in corpora})
+    return replace(table, aspect=aspect)
 
 
-def _known(confidence: float, draws: int, seed: int | None) -> Trust:
+def _shipped_figures(confidence: float, draws: int, seed: int | None) -> Trust:
     if (confidence, draws, seed) != (CONFIDENCE, HALVES, None):
         raise DialoscopeError(
             f"The figures that come with dialoscope have {100 * CONFIDENCE:g}% intervals from {HALVES} "
             "random halves of the contexts; name rated runs to measure others."
         )
-    return shipped()
+    return load_shipped()
 
 
-def _judged(results: Sequence[Result], names: Sequence[str], seed: int | None) -> "list[Judged]":
+def _read_corpora(results: Sequence[Result], names: Sequence[str], seed: int | None) -> "list[RatedCorpus]":
     titles = tuple(names) or tuple(map(_title, results))
     if len(set(titles)) < len(results) or len(titles) != len(results):
         raise DialoscopeError(
             f"Each corpus needs a name of its own, but these are: {printable(', '.join(titles))}; rename a "
             "run's folder (names=)."
         )
-    judged = [Judged.of(result, name) for name, result in zip(titles, results, strict=True)]
-    return judged if seed is None else [replace(corpus, seed=seed) for corpus in judged]
+    corpora = [RatedCorpus.of(result, name) for name, result in zip(titles, results, strict=True)]
+    return corpora if seed is None else [replace(corpus, seed=seed) for corpus in corpora]
 
 
 class ScoredColumn(NamedTuple):
@@ -82,12 +82,12 @@ class ScoredColumn(NamedTuple):
     higher_is_better: bool | None
     values: Floats
     how: str = ""
-    """What must be known of the values, such as that they are of weights fitted elsewhere."""
+    """A note on the values, such as that their weights were fitted elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """A corpus: what metrics and what people say of its replies."""
+class RatedCorpus:
+    """A corpus: the values of metrics and the mean ratings of its replies."""
 
     name: str
     columns: tuple[ScoredColumn, ...]
@@ -96,15 +96,15 @@ class Judged:
     items: Ints
     """The same number for all replies to one context."""
     data: str
-    """Its hash."""
+    """The hash of the corpus."""
     seed: int
-    """Of the halves."""
+    """The seed of the halves."""
     source: str = ""
-    """Whom to cite."""
+    """The publication to cite."""
 
     @classmethod
-    def of(cls, result: Result, name: str) -> "Judged":
-        """What a run knows, its replies by name: the order they came in must not show."""
+    def of(cls, result: Result, name: str) -> "RatedCorpus":
+        """The corpus of a run, with the replies sorted by name so that their order does not matter."""
         aspects = sorted(set(result.ratings.aspect))
         if not aspects:
             raise DialoscopeError(
@@ -119,8 +119,10 @@ class Judged:
             )
         rows = result.replies.rows_by_name()
         columns = tuple(
-            ScoredColumn(str(one.unfitted), signature, one.higher_is_better, result.values(one)[rows])
-            for signature, one in reversed(families.items())
+            ScoredColumn(
+                str(metric.unfitted), signature, metric.higher_is_better, result.values(metric)[rows]
+            )
+            for signature, metric in reversed(families.items())
         )
         means = {
             aspect: round_last_digits(result.ratings.means(aspect, len(rows))[rows]) for aspect in aspects
@@ -129,63 +131,71 @@ class Judged:
         return cls(name, columns, means, items, made.data, made.seed)
 
 
-def estimate_trust(corpora: Sequence[Judged], confidence: float = CONFIDENCE, draws: int = HALVES) -> Trust:
+def estimate_trust(
+    corpora: Sequence[RatedCorpus], confidence: float = CONFIDENCE, draws: int = HALVES
+) -> Trust:
     """The figures of all metrics on all corpora."""
     kinds: dict[str, ScoredColumn] = {}
-    found: dict[str, list[Figure]] = {}
+    figures: dict[str, list[Figure]] = {}
     for corpus in corpora:
         for scored, figure in _figures(corpus, confidence, draws):
-            known = kinds.setdefault(scored.signature, scored)
-            kinds[scored.signature] = known._replace(how=known.how or scored.how)
-            found.setdefault(scored.signature, []).append(figure)
+            column = kinds.setdefault(scored.signature, scored)
+            kinds[scored.signature] = column._replace(how=column.how or scored.how)
+            figures.setdefault(scored.signature, []).append(figure)
     families = tuple(
-        Family(one.metric, signature, one.higher_is_better, tuple(found[signature]), one.how)
-        for signature, one in kinds.items()
+        Family(kind.metric, signature, kind.higher_is_better, tuple(figures[signature]), kind.how)
+        for signature, kind in kinds.items()
     )
-    return Trust(tuple(map(_described, corpora)), families, {"confidence": confidence, "draws": draws})
+    return Trust(tuple(map(_corpus_record, corpora)), families, {"confidence": confidence, "draws": draws})
 
 
-def _described(one: Judged) -> CorpusRecord:
-    contexts = len(np.unique(one.items))
+def _corpus_record(corpus: RatedCorpus) -> CorpusRecord:
+    contexts = len(np.unique(corpus.items))
     return CorpusRecord(
-        one.name, one.source, tuple(one.ratings), len(one.items), contexts, one.data, one.seed
+        corpus.name,
+        corpus.source,
+        tuple(corpus.ratings),
+        len(corpus.items),
+        contexts,
+        corpus.data,
+        corpus.seed,
     )
 
 
-def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:
-    x = np.stack([scored.values for scored in one.columns], axis=1)
-    y = np.stack(list(one.ratings.values()), axis=1)
-    clusters = Clusters.of(one.items, one.seed)
+def _figures(corpus: RatedCorpus, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:
+    x = np.stack([scored.values for scored in corpus.columns], axis=1)
+    y = np.stack(list(corpus.ratings.values()), axis=1)
+    clusters = Clusters.of(corpus.items, corpus.seed)
     measures: dict[str, list[list[Coefficient]]] = {}
     halves: dict[str, Floats] = {}
     for name in ("spearman", "pearson"):
-        measures[name] = [[_measured(name, ours, theirs) for theirs in y.T] for ours in x.T]
-        whole = np.array([[found.value for found in row] for row in measures[name]])
-        found = in_halves(name, x, y, clusters, Resamples(draws, one.seed))
-        halves[name] = narrow_halves(name, found, whole, clusters.count)
+        measures[name] = [[_measure(name, ours, theirs) for theirs in y.T] for ours in x.T]
+        whole = np.array([[coefficient.value for coefficient in row] for row in measures[name]])
+        coefficient = in_halves(name, x, y, clusters, Resamples(draws, corpus.seed))
+        halves[name] = narrow_halves(name, coefficient, whole, clusters.count)
     ends = {name: halves_interval(values, confidence) for name, values in halves.items()}
     z = fisher(halves["spearman"])
     figures = []
-    for place, scored in enumerate(one.columns):
-        for other, (aspect, people) in enumerate(one.ratings.items()):
+    for index, scored in enumerate(corpus.columns):
+        for other, (aspect, people) in enumerate(corpus.ratings.items()):
             both = np.isfinite(scored.values) & np.isfinite(people)
-            contexts = len(np.unique(one.items[both]))
+            contexts = len(np.unique(corpus.items[both]))
             spearman, pearson = (
                 Estimate.of(
-                    measures[name][place][other], ends[name][:, place, other], contexts, confidence, LOST
+                    measures[name][index][other], ends[name][:, index, other], contexts, confidence, LOST
                 )
                 for name in ("spearman", "pearson")
             )
-            known = math.isfinite(spearman.low)
+            is_known = math.isfinite(spearman.low)
             figure = Figure(
-                corpus=one.name,
+                corpus=corpus.name,
                 aspect=aspect,
                 n=spearman.n,
                 contexts=contexts,
                 spearman=spearman.value,
                 low=spearman.low,
                 high=spearman.high,
-                error=float(np.nanstd(z[:, place, other])) if known else math.nan,
+                error=float(np.nanstd(z[:, index, other])) if is_known else math.nan,
                 pearson=pearson.value,
                 pearson_low=pearson.low,
                 pearson_high=pearson.high,
@@ -195,30 +205,30 @@ def _figures(one: Judged, confidence: float, draws: int) -> list[tuple[ScoredCol
     return figures
 
 
-def _measured(name: str, values: Floats, people: Floats) -> Coefficient:
+def _measure(name: str, values: Floats, people: Floats) -> Coefficient:
     words = Wording("all values are", "all ratings are", "all values and all ratings are")
-    found = measure(name, values, people, words=words)
-    return found if found.n else found._replace(why="no rated reply has a value")
+    coefficient = measure(name, values, people, words=words)
+    return coefficient if coefficient.n else coefficient._replace(why="no rated reply has a value")
 
 
 def _title(result: Result) -> str:
-    """File and folder, without the ending."""
+    """The names of the file and its folder, without the ending."""
     paths = (result.provenance.source or {}).get("paths") or ["run"]
     path = Path(paths[0]).resolve()
     return f"{path.parent.name}/{path.name.partition('.')[0]}"
 
 
-def _check_rated(aspect: str, rated: Sequence[Sequence[str]]) -> None:
-    """Say before anything is computed that nobody was asked for this."""
+def _check_aspect(aspect: str, rated: Sequence[Sequence[str]]) -> None:
+    """Refuse an aspect that is not rated before anything is computed."""
     if not any(standing(names, aspect) for names in rated):
-        known = ", ".join(dict.fromkeys(name for names in rated for name in names))
+        names_rated = ", ".join(dict.fromkeys(name for names in rated for name in names))
         raise DialoscopeError(
-            f"No corpus has ratings of {printable(aspect)}; people rated: {printable(known)}."
+            f"No corpus has ratings of {printable(aspect)}; people rated: {printable(names_rated)}."
         )
 
 
-def _check_apart(corpora: Sequence[Judged]) -> None:
-    """The same replies twice would count as two corpora."""
+def _check_distinct(corpora: Sequence[RatedCorpus]) -> None:
+    """Refuse two runs of the same data, which would count as two corpora."""
     seen: dict[str, str] = {}
     for corpus in corpora:
         if corpus.data in seen:
@@ -229,10 +239,10 @@ def _check_apart(corpora: Sequence[Judged]) -> None:
         seen[corpus.data] = corpus.name
 
 
-def _marked(found: Trust, data: set[str]) -> Trust:
-    """A metric that learned from ratings is not judged by these as if it had not."""
-    learned = shipped().learned_from(data)
+def _mark_fitted(table: Trust, data: set[str]) -> Trust:
+    """Mark the metrics that were trained on ratings of this data."""
+    learned = load_shipped().learned_from(data)
     families = tuple(
-        replace(family, how=FITTED) if family.signature in learned else family for family in found.families
+        replace(family, how=FITTED) if family.signature in learned else family for family in table.families
     )
-    return replace(found, families=families)
+    return replace(table, families=families)

@@ -1,4 +1,4 @@
-"""How far metrics can be trusted: the tables that people read and the records that programs read."""
+"""The tables and records of the trust in metrics."""
 
 import json
 import math
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from dialoscope.analysis.trust.known import Trust
 
 _SHOWN = 6
-"""Metrics that are named where many lack the same."""
+"""The number of metrics that are named where many have no coefficient for the same reason."""
 DIGITS = 4
-"""No more of them mean anything."""
+"""The number of significant digits."""
 
 
 def rows(trust: "Trust") -> list[dict[str, Any]]:
@@ -46,7 +46,7 @@ def as_json(trust: "Trust") -> str:
 def grid(trust: "Trust") -> Grid:
     """The mean over corpora, and the coefficient on each."""
     corpora = list(trust.standing())
-    numbers = [str(place) for place in range(1, len(corpora) + 1)]
+    numbers = [str(number) for number in range(1, len(corpora) + 1)]
     head = ["metric", "better", f"ρ [{100 * trust.made['confidence']:g}%]", "new corpus", "corpora", *numbers]
     return Grid(head, [_row(trust, family, corpora) for family in trust.ranked()])
 
@@ -67,12 +67,12 @@ def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[GridCel
 
 
 def notes(trust: "Trust") -> list[str]:
-    """What every reader of the table must know."""
+    """The notes on the table that every reader needs."""
     wanted = trust.standing()
     aspect = printable(trust.aspect)
     numbered = [
-        f"{place}: {printable(name)} ({printable(rated)})"
-        for place, (name, rated) in enumerate(wanted.items(), 1)
+        f"{number}: {printable(name)} ({printable(rated)})"
+        for number, (name, rated) in enumerate(wanted.items(), 1)
     ]
     others = [printable(corpus.name) for corpus in trust.corpora if corpus.name not in wanted]
     when = trust.made.get("date")
@@ -110,7 +110,7 @@ def details(trust: "Trust") -> Iterator[str]:
 
 
 def _shorten(names: Sequence[str]) -> str:
-    """The first few of them, and how many more there are."""
+    """The first few names, and the number of the others."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
@@ -127,10 +127,10 @@ def _family_record(family: Family) -> dict[str, Any]:
 
 def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with rounded numbers, undefined ones as nothing."""
-    return {name: _rounded(value) if isinstance(value, float) else value for name, value in record.items()}
+    return {name: _round(value) if isinstance(value, float) else value for name, value in record.items()}
 
 
-def _rounded(value: float) -> float | None:
+def _round(value: float) -> float | None:
     return None if math.isnan(value) else round(value, DIGITS) + 0.0
 
 

@@ -10,7 +10,7 @@ import pytest
 import dialoscope as ds
 from dialoscope.analysis.agreement.coefficient_matrix import partial_correlations
 from dialoscope.analysis.coefficients import measure
-from dialoscope.analysis.trust.known import shipped
+from dialoscope.analysis.trust.known import load_shipped
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.runs.rating_columns import Ratings
 from dialoscope.runs.score_columns import Scores
@@ -371,7 +371,7 @@ def test_trust_from_elsewhere_stands_in_where_nobody_rated(sample):
     agreement = ds.agree(ds.evaluate(unrated, ["bleu-4", "rouge-l", "words"]), draws=50)
     about = {one.metric: one for one in agreement.metrics}
     assert math.isnan(about["bleu-4"].people.value)
-    assert about["bleu-4"].elsewhere.value == shipped().of(ds.metric("bleu-4")).spearman
+    assert about["bleu-4"].elsewhere.value == load_shipped().of(ds.metric("bleu-4")).spearman
     first = agreement.advice[0]
     assert "Spearman's ρ over other corpora, for no ratings tell these replies apart" in first.sentence
 

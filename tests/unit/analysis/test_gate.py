@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 import dialoscope as ds
-from dialoscope.analysis.comparison.gate import Gate, evaluate_gate, signed
+from dialoscope.analysis.comparison.gate import Gate, evaluate_gate, format_difference
 from dialoscope.runs.differences import Difference, LeaveOuts
 from dialoscope.runs.resampling import Resamples, studentised_bounds
 
@@ -191,4 +191,4 @@ def test_a_gate_that_would_stop_what_is_better_is_refused():
     ],
 )
 def test_differences_have_signs_and_digits_that_count(value, text):
-    assert signed(value) == text
+    assert format_difference(value) == text

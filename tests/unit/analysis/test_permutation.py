@@ -9,7 +9,7 @@ import pytest
 from dialoscope.analysis.coefficients import NAMES, measure
 from dialoscope.analysis.correlation import group_sums as forms
 from dialoscope.analysis.correlation.group_sums import RowGroups, coefficients_in_groups, form_to_shuffle
-from dialoscope.analysis.correlation.permutation import p_values, list_orders
+from dialoscope.analysis.correlation.permutation import list_orders, p_values
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialoscope.analysis.correlation import row_orders
-from dialoscope.analysis.correlation.row_orders import net_agreement, orders_in_halves, suits, count_untied
+from dialoscope.analysis.correlation.row_orders import count_untied, net_agreement, orders_in_halves, suits
 from dialoscope.analysis.halves import Clusters, in_halves
 from dialoscope.runs.resampling import Resamples
 

@@ -12,9 +12,9 @@ from scipy.stats import pearsonr, spearmanr
 import dialoscope as ds
 from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.trust.evidence import Family
-from dialoscope.analysis.trust.known import SHIPPED, read, shipped
-from dialoscope.analysis.trust.pooling import pooled_coefficients
-from dialoscope.analysis.trust.trust import FITTED, Judged, ScoredColumn, estimate_trust, trust
+from dialoscope.analysis.trust.known import SHIPPED, load_shipped, read
+from dialoscope.analysis.trust.pooling import pool_coefficients
+from dialoscope.analysis.trust.trust import FITTED, RatedCorpus, ScoredColumn, estimate_trust, trust
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.runs.rating_columns import RatingsBuilder
@@ -48,7 +48,7 @@ def figures(found, metric):
 def made(values, ratings, items=None, **more):
     """A corpus of one metric called m."""
     items = np.arange(len(values)) if items is None else items
-    return Judged(
+    return RatedCorpus(
         more.get("name", "c"),
         (ScoredColumn("m", "m|v:1", more.get("better", True), np.array(values, float), more.get("how", "")),),
         {more.get("aspect", "overall"): np.array(ratings, float)},
@@ -78,7 +78,7 @@ def test_the_mean_is_that_of_the_aspect_that_stands_for_each_corpus():
     assert found.standing() == {"one": "Overall", "two": "relevance"}
     (family,) = (one for one in found.families if one.metric == "words")
     chosen = [one for one in family.figures if one.aspect in ("Overall", "relevance")]
-    wanted = pooled_coefficients(
+    wanted = pool_coefficients(
         np.array([one.spearman for one in chosen]), np.array([one.error for one in chosen]), 0.95
     )
     assert found.mean(family) == pytest.approx(wanted, nan_ok=True)
@@ -325,14 +325,14 @@ def test_what_was_fitted_to_the_ratings_is_not_judged_as_if_it_had_not(monkeypat
 
 def test_what_is_shipped_is_of_the_metrics_as_they_are_now():
     """Whoever raises a version, changes a default or fits weights anew measures again."""
-    for family in shipped().families:
+    for family in load_shipped().families:
         one = ds.metric(family.metric)
         assert one.unfitted.signature == family.signature, "run: python scripts/measure_trust.py"
         assert one.higher_is_better == family.higher_is_better
 
 
 def test_every_metric_that_can_be_measured_was():
-    measured_metrics = {one.metric for one in shipped().families}
+    measured_metrics = {one.metric for one in load_shipped().families}
     defaults = [metric_class(name)() for name in metric_names() if name not in ("adem", "diversity")]
     assert {str(one) for one in defaults if one.of_replies} <= measured_metrics
     assert measured_metrics == {str(ds.metric(text).unfitted) for text in measure_trust.METRICS}
@@ -363,11 +363,11 @@ def test_what_is_shipped_has_figures_and_names_and_no_text():
 
 
 def test_the_composite_is_never_shown_as_if_it_had_not_learned_from_these_ratings():
-    composites = [one for one in shipped().families if one.metric.startswith("composite")]
+    composites = [one for one in load_shipped().families if one.metric.startswith("composite")]
     assert len(composites) == 4
     assert {one.how for one in composites} == {measure_trust.LEFT_OUT}
     assert "weights fitted to the others" in ds.trust().of(ds.metric("composite")).told
-    others = [one for one in shipped().families if not one.metric.startswith("composite")]
+    others = [one for one in load_shipped().families if not one.metric.startswith("composite")]
     assert {one.how for one in others} == {""}
 
 
@@ -384,7 +384,7 @@ def test_the_figures_of_a_corpus_are_what_the_file_says(corpora):
     run = ds.evaluate(ds.read(corpora / "rated/usr_personachat/data.jsonl"), names, missing="undefined")
     found = trust(run, names=["usr_personachat/data"])
     again = {one.metric: one for one in found.families}
-    for family in shipped().families:
+    for family in load_shipped().families:
         if family.metric in names:
             kept = [one for one in family.figures if one.corpus == "usr_personachat/data"]
             assert [_numbers(one) for one in kept] == [
