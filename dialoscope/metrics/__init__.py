@@ -125,7 +125,7 @@ def metrics(text: str, *, licence: str | None = None) -> list[Metric[Any]]:
 def check_licences(named: list[Metric[Any]], licence: str | None) -> list[Metric[Any]]:
     """The metrics, none of which needs an asset that is not permissive where `licence` is `permissive`."""
     if licence is not None:
-        licences.check({str(one): one.asset_names for one in named}, licences.read_choice(licence))
+        licences.check({str(metric): metric.asset_names for metric in named}, licences.read_choice(licence))
     return named
 
 
@@ -162,7 +162,7 @@ def _models(
     settings: Mapping[str, str], preset: Mapping[str, Any], chosen: type[Metric[Any]], *, is_permissive: bool
 ) -> dict[str, Any]:
     """The models among the settings; `lm=gpt2,lm.window=512` sets one and something of its own."""
-    found: dict[str, Any] = {}
+    models: dict[str, Any] = {}
     for name, kind in setting_types(chosen).items():
         own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
         usual = preset.get(name, getattr(chosen, name, None))  # a variant may want its model in another way
@@ -173,8 +173,8 @@ def _models(
             model = (
                 resolve_model(kind, model, default=usual, settings=own) if isinstance(model, str) else model
             )
-            found[name] = _set(chosen, name, model, own)
-    return found
+            models[name] = _set(chosen, name, model, own)
+    return models
 
 
 def _permissive(model: Any) -> Any:  # noqa: ANN401 - of any kind
@@ -186,11 +186,11 @@ def _permissive(model: Any) -> Any:  # noqa: ANN401 - of any kind
 def _set(chosen: type[Metric[Any]], name: str, model: Any, own: Mapping[str, str]) -> Any:  # noqa: ANN401
     """A model with settings of its own."""
     hints = get_type_hints(type(model))
-    known = [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
+    names = [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
     for key in own:
-        if key not in known:
+        if key not in names:
             raise MetricError(
-                f"{chosen.name}: {name} has no setting '{key}'. It has: {', '.join(known) or 'none'}."
+                f"{chosen.name}: {name} has no setting '{key}'. It has: {', '.join(names) or 'none'}."
             )
     read = {key: _read(chosen, f"{name}.{key}", word, hints[key]) for key, word in own.items()}
     return dataclasses.replace(model, **read) if read else model
@@ -210,11 +210,11 @@ def metric_names() -> list[str]:
 
 def metric_class(name: str) -> type[Metric[Any]]:
     """The class of a metric, imported when asked for."""
-    place = METRICS.get(name)
-    if place is not None:
-        module, _, attribute = place.partition(":")
-        found: type[Metric[Any]] = getattr(import_module(module), attribute)
-        return found
+    location = METRICS.get(name)
+    if location is not None:
+        module, _, attribute = location.partition(":")
+        chosen: type[Metric[Any]] = getattr(import_module(module), attribute)
+        return chosen
     if name in _plugins():
         return _load_plugin(_plugins()[name])
     hint = did_you_mean(name, metric_names(), f"There are: {', '.join(metric_names())}.")
@@ -315,8 +315,8 @@ def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
     if variant is None:
         return {}
     if variant not in chosen.variants:
-        known = ", ".join(chosen.variants)
-        raise MetricError(f"{chosen.name} has no variant '{variant}'. Choose one of: {known}.")
+        variants = ", ".join(chosen.variants)
+        raise MetricError(f"{chosen.name} has no variant '{variant}'. Choose one of: {variants}.")
     return dict(chosen.variants[variant])
 
 

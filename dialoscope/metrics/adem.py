@@ -67,5 +67,5 @@ class Adem(GradeMetric[Sums]):
 
 def _share_of_strange_replies(tally: Sums) -> float:
     strange = tally.rows[:, _STRANGENESS].astype(float)
-    known = strange[~np.isnan(strange)]
-    return float(ratio(np.array([(known > 1).sum()]), np.array([len(known)]))[0])
+    defined = strange[~np.isnan(strange)]
+    return float(ratio(np.array([(defined > 1).sum()]), np.array([len(defined)]))[0])

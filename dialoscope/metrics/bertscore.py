@@ -14,7 +14,7 @@ from dialoscope.core.tally import Sums
 from dialoscope.metrics.shared.base import Bounds, GradeMetric
 from dialoscope.metrics.shared.bertscore_baseline import Baseline
 from dialoscope.metrics.shared.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
-from dialoscope.metrics.shared.matching import Couple, TokenMatches, remembered_matches, scores
+from dialoscope.metrics.shared.matching import Couple, TokenMatches, match_couples, scores
 from dialoscope.metrics.shared.truncation_notes import note_cut_references
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Backend, Encoder
@@ -83,7 +83,7 @@ class Bertscore(GradeMetric[Sums]):
             lambda: _compare(batch, self.encoder, self._as_read),
         )
         if self.idf == "references":
-            each = _weighted_by_system(batch, compared)
+            each = _score_by_system(batch, compared)
         else:
             ids = compared.matches.ids
             each = compared.scores(corpus.weights(ids) if corpus else np.ones(len(ids)))
@@ -139,24 +139,24 @@ class _Compared(NamedTuple):
 def _compare(batch: Batch, encoder: Encoder, read_as: Callable[[str], str]) -> _Compared:
     numbers = {Couple("", ""): 0}  # whose tokens are those around every text
     owner, couple = [], []
-    for place, example in enumerate(batch):
+    for row, example in enumerate(batch):
         reply = read_as(example.response)
         for reference in example.references:
-            owner.append(place)
+            owner.append(row)
             couple.append(numbers.setdefault(Couple(reply, read_as(reference)), len(numbers)))
-    matches = remembered_matches(encoder, list(numbers) if owner else [])
+    matches = match_couples(encoder, list(numbers) if owner else [])
     special = matches.ids[: matches.lengths[:1].sum()]
     return _Compared(np.array(owner, np.int64), np.array(couple, np.int64), matches, special)
 
 
-def _weighted_by_system(batch: Batch, compared: _Compared) -> Floats:
+def _score_by_system(batch: Batch, compared: _Compared) -> Floats:
     """With the weights that follow from the references of all replies of the same system."""
     systems = np.unique([example.system for example in batch], return_inverse=True)[1][compared.owner]
-    found = np.empty((len(compared.owner), len(_PARTS)))
+    values = np.empty((len(compared.owner), len(_PARTS)))
     for system in np.unique(systems):
         own = compared.of(systems == system)
-        found[systems == system] = own.scores(_reference_frequencies(own).weights(own.matches.ids))
-    return found
+        values[systems == system] = own.scores(_reference_frequencies(own).weights(own.matches.ids))
+    return values
 
 
 def _reference_frequencies(compared: _Compared) -> Frequencies:

@@ -83,7 +83,7 @@ class Bleu(SumMetric):
         references = references_of(batch, tokenizer)
         orders = range(1, max(4, self.order) + 1)
         closest = closest_lengths(lengths, references.tokens.lengths, references.owner)
-        matching = [pairs.clipped(n, len(batch)) for n in orders]
+        matching = [pairs.count_clipped(n, len(batch)) for n in orders]
         everything = [np.maximum(lengths - n + 1, self._fewest) for n in orders]
         return Sums(np.stack([lengths, closest, *matching, *everything], axis=1).astype(np.float32))
 
@@ -133,9 +133,9 @@ class BleuCounts:
         # From the first order on for which the replies are too short, nothing counts.
         reached = np.logical_and.accumulate(everything > 0, axis=1)
         missed = reached & (matching == 0)
-        given = np.where(missed, _given_for_nothing(smoothing, missed), matching)
+        smoothed = np.where(missed, _smooth_counts(smoothing, missed), matching)
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision = np.where(reached, 100.0 * given / everything, 0.0)
+            precision = np.where(reached, 100.0 * smoothed / everything, 0.0)
             # A precision of zero is, as in sacreBLEU, a logarithm so low that the score is zero.
             logs = np.where(precision > 0, np.log(precision), -9999999999.0)
         orders = reached.sum(axis=1) if effective else np.full(len(logs), logs.shape[1])
@@ -166,7 +166,7 @@ class BleuCounts:
         return np.where(short & (self.length == 0), 0.0, penalty)
 
 
-def _given_for_nothing(smoothing: str, missed: np.ndarray) -> Floats:
+def _smooth_counts(smoothing: str, missed: np.ndarray) -> Floats:
     """What an order without a match is given in place of its count."""
     if smoothing == "exp":
         return np.asarray(0.5 ** np.cumsum(missed, axis=1))

@@ -60,7 +60,7 @@ class Composite(GradeMetric[Sums]):
     @property
     def needs(self) -> frozenset[str]:
         """The needs of all parts with a weight."""
-        return frozenset().union(*(self.parts[place].needs for place in self._used))
+        return frozenset().union(*(self.parts[place].needs for place in self._used_parts))
 
     @property
     def parts(self) -> tuple[Metric[Any], ...]:
@@ -73,7 +73,7 @@ class Composite(GradeMetric[Sums]):
         if self.model == FAKE:
             return _fake()
         spec = _folder(self.model) / SPEC
-        return _loaded(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
+        return _load_cached(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
 
     @property
     def backends(self) -> tuple[Backend, ...]:
@@ -89,7 +89,7 @@ class Composite(GradeMetric[Sums]):
     @property
     def tolerance(self) -> float:
         """What each part may be off by, on its scale."""
-        combination = self._weighed
+        combination = self._combination_with_weights
         steps = zip(combination.weights[self.aspect], combination.scales, self.parts, strict=True)
         return max(1e-9, math.fsum(weight * scale.steepest * part.tolerance for weight, scale, part in steps))
 
@@ -114,7 +114,7 @@ class Composite(GradeMetric[Sums]):
         """The value of each part; nothing at all of a reply that says nothing."""
         columns = [part.score_each(measure_once(part, batch)) for part in self.parts]
         values = np.array(columns, float).reshape(len(self.parts), len(batch)).T
-        silent = np.array([not one.response.strip() for one in batch], bool)
+        silent = np.array([not example.response.strip() for example in batch], bool)
         return Sums(np.where(silent[:, None], math.nan, values))
 
     def warnings(self, batch: Batch) -> list[str]:
@@ -124,8 +124,8 @@ class Composite(GradeMetric[Sums]):
     def score_each(self, tally: Sums) -> Floats:
         """Undefined for a reply of which every part that needs a context is, or every part at all."""
         values = _values(tally, len(self.parts))
-        scores = self._weighed.scores(values, self.aspect)
-        bound = [index for index in self._used if "context" in self.parts[index].needs]
+        scores = self._combination_with_weights.scores(values, self.aspect)
+        bound = [index for index in self._used_parts if "context" in self.parts[index].needs]
         is_missing = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
         return np.where(is_missing, math.nan, scores)
 
@@ -134,7 +134,7 @@ class Composite(GradeMetric[Sums]):
         values = _values(tally, len(self.parts))
         added = self.combination.contributions(values, self.aspect)
         added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
-        return {self.combination.parts[place].name: added[:, place] for place in self._used}
+        return {self.combination.parts[index].name: added[:, index] for index in self._used_parts}
 
     def notes(self, tally: Sums) -> Notes:
         """What each part adds, and the number of replies for which a part is undefined and so neutral."""
@@ -150,11 +150,11 @@ class Composite(GradeMetric[Sums]):
         return Notes(numbers, parts=parts)
 
     @property
-    def _used(self) -> list[int]:
-        return self._weighed.used(self.aspect)
+    def _used_parts(self) -> list[int]:
+        return self._combination_with_weights.find_used(self.aspect)
 
     @property
-    def _weighed(self) -> Combination:
+    def _combination_with_weights(self) -> Combination:
         """The combination, if it has weights for the aspect."""
         combination = self.combination
         if self.aspect not in combination.weights:
@@ -165,9 +165,9 @@ class Composite(GradeMetric[Sums]):
         return combination
 
     def _check_models(self) -> None:
-        known = self.combination.models
+        hashes = self.combination.models
         for model in self.backends:
-            if known.get(signature(model), model.fingerprint) != model.fingerprint:
+            if hashes.get(signature(model), model.fingerprint) != model.fingerprint:
                 raise MetricError(
                     f"composite: {printable(self.model)} was fitted with other weights than those that "
                     f"{model} has now, so its own do not suit them. Fit it again: dialoscope train composite."
@@ -194,7 +194,7 @@ def _folder(model: str) -> Path:
 
 
 @lru_cache(maxsize=8)
-def _loaded(folder: Path, changed: int) -> Combination:
+def _load_cached(folder: Path, changed: int) -> Combination:
     try:
         return load(folder)
     except TrainingError as error:
@@ -216,9 +216,9 @@ def _parts_of(parts: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
     return metrics
 
 
-def _parts(found: Combination) -> tuple[Metric[Any], ...]:
-    names = (part.metric for part in found.parts)
-    return _parts_of(tuple(zip(names, found.signatures, strict=True)))
+def _parts(combination: Combination) -> tuple[Metric[Any], ...]:
+    names = (part.metric for part in combination.parts)
+    return _parts_of(tuple(zip(names, combination.signatures, strict=True)))
 
 
 @cache

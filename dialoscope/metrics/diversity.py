@@ -68,13 +68,15 @@ class Diversity(AdditiveMetric[Tokens]):
     def measure(self, batch: Batch) -> Tokens:
         """Nothing at all for a reply that is in no group."""
         words = reply_words(batch, Tokenizer(self.tokenizer))
-        place = np.array([place for place, one in enumerate(batch) if one.group], np.int64)
+        place = np.array([place for place, example in enumerate(batch) if example.group], np.int64)
         # Of this system: replies of others to the same variants are another group.
-        keys = hash_texts([f"{len(one.system)}:{one.system}{one.group}" for one in batch if one.group])
-        some = words.take(place)
+        keys = hash_texts(
+            [f"{len(example.system)}:{example.system}{example.group}" for example in batch if example.group]
+        )
+        grouped = words.take(place)
         lengths = np.zeros(len(batch), np.int64)
-        lengths[place] = some.lengths + 1
-        return Tokens(np.insert(some.ids, some.starts[:-1], keys), lengths)
+        lengths[place] = grouped.lengths + 1
+        return Tokens(np.insert(grouped.ids, grouped.starts[:-1], keys), lengths)
 
     def score_each(self, tally: Tokens) -> Floats:
         """The value of the group that the reply is in."""
@@ -129,7 +131,7 @@ class Diversity(AdditiveMetric[Tokens]):
         every = float(self._entropies(grams, np.zeros_like(groups.number))[0])
         return {
             "n": float(groups.count),
-            "unrelated": self._unrelated(groups, grams),
+            "unrelated": self._score_unrelated(groups, grams),
             "within": within,
             "between": max(0.0, every - within),
         }
@@ -145,9 +147,9 @@ class Diversity(AdditiveMetric[Tokens]):
             "more to vary: compare systems on the same groups, or make groups of one size (augment --full)."
         )
 
-    def _unrelated(self, groups: "_Groups", grams: Tokens) -> float:
+    def _score_unrelated(self, groups: "_Groups", grams: Tokens) -> float:
         """The mean over as many groups of the same sizes, each reply of which answers another query."""
-        unrelated = groups.exchanged(self.seed)
+        unrelated = groups.exchange(self.seed)
         if unrelated is None:
             return math.nan
         values = self._entropies(grams.take(unrelated.place), unrelated.number)
@@ -207,11 +209,11 @@ class _Groups:
 
     def some(self, wanted: NDArray[np.bool_]) -> "_Groups":
         """Only the groups that are wanted."""
-        kept = np.flatnonzero(wanted[self.number])
-        number = np.unique(self.number[kept], return_inverse=True)[1].astype(np.int64)
-        return _Groups(self.place[kept], number, self.words.take(kept))
+        chosen = np.flatnonzero(wanted[self.number])
+        number = np.unique(self.number[chosen], return_inverse=True)[1].astype(np.int64)
+        return _Groups(self.place[chosen], number, self.words.take(chosen))
 
-    def exchanged(self, seed: int) -> "_Exchanged | None":
+    def exchange(self, seed: int) -> "_Exchanged | None":
         """Groups of the same sizes, no two replies of which were in one before; nothing if there are too few.
 
         With the groups in a random circle, a new one takes a reply from each of those that follow.

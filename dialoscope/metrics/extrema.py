@@ -26,20 +26,20 @@ class Extrema(WordVectorMetric):
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
         """The cosine of the extremes of both."""
-        return cosines(*(self._extremes(texts, some) for some in (replies, references)))
+        return cosines(*(self._extremes(texts, rows) for rows in (replies, references)))
 
-    def _extremes(self, texts: VectorTexts, some: Ints) -> Floats:
-        highest = self._reaching_zero(texts, some, np.maximum)
+    def _extremes(self, texts: VectorTexts, rows: Ints) -> Floats:
+        highest = self._reaching_zero(texts, rows, np.maximum)
         if self.extreme == "max":
             return highest
-        lowest = self._reaching_zero(texts, some, np.minimum)
+        lowest = self._reaching_zero(texts, rows, np.minimum)
         farthest = np.where(highest > -lowest, highest, lowest)
         return np.where(lowest == 0, 0, farthest) if self.extreme == "nlg-eval" else farthest
 
-    def _reaching_zero(self, texts: VectorTexts, some: Ints, combine: np.ufunc) -> Floats:
+    def _reaching_zero(self, texts: VectorTexts, rows: Ints, combine: np.ufunc) -> Floats:
         """The highest or lowest values; in a text with words that count as zeros, of these too."""
-        ends = texts.folded(some, combine)
+        ends = texts.fold(rows, combine)
         if self.unknown != "zero":
             return ends
-        has_zeros = (texts.lengths > texts.words.lengths)[some]
+        has_zeros = (texts.lengths > texts.words.lengths)[rows]
         return np.where(has_zeros[:, None], combine(ends, 0), ends)

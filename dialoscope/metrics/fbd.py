@@ -155,9 +155,9 @@ class Fbd(DistributionMetric):
         if self.estimator == "debiased":
             return sizes
         both = tally.people, tally.generated
-        found = tally.once(("null", self._squared, self.seed), lambda: self._null(*both))
+        null_distance = tally.once(("null", self._squared, self.seed), lambda: self._null(*both))
         silence = {} if tally.crowd else {"silence": self._plain(tally, tally.silent)}
-        return {**sizes, "null": found, **silence}
+        return {**sizes, "null": null_distance, **silence}
 
     def _null(self, people: Cloud, generated: Cloud) -> float:
         """What two samples of these sizes would show if both were people's."""

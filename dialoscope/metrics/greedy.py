@@ -45,5 +45,5 @@ class Greedy(WordVectorMetric):
         lengths = np.stack([counted[replies], counted[references]], axis=1)
         means = ratio(texts.best_cosines(replies, references), lengths)
         undefined = ~lengths.all(axis=1)
-        found = {"both": means.mean(axis=1), "reply": means[:, 0], "reference": means[:, 1]}
-        return np.where(undefined, math.nan, found[self.direction])
+        similarities = {"both": means.mean(axis=1), "reply": means[:, 0], "reference": means[:, 1]}
+        return np.where(undefined, math.nan, similarities[self.direction])

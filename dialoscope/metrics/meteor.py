@@ -151,15 +151,15 @@ class Meteor(SumMetric):
     def of_many(self, counts: Floats) -> Floats:
         """Weighted harmonic mean of precision and recall, less a penalty; 0 where nothing matches."""
         # Step by step as METEOR 1.5 computes, since the last bit decides which of two references is better.
-        precision, recall = (self._weighted_matches(counts) / self._weighted_lengths(counts)).T
-        some = (precision > 0) & (recall > 0)
-        precision, recall = np.where(some, precision, 1), np.where(some, recall, 1)
+        precision, recall = (self._weigh_matches(counts) / self._weigh_lengths(counts)).T
+        is_defined = (precision > 0) & (recall > 0)
+        precision, recall = np.where(is_defined, precision, 1), np.where(is_defined, recall, 1)
         mean = 1 / ((1 - self.alpha) / precision + self.alpha / recall)
         matched = counts[:, _MATCHES].sum(axis=1) / 2
         fragments = counts[:, _CHUNKS] / np.maximum(matched, 1)
-        return np.where(some, mean * (1 - self.gamma * fragments**self.beta), 0.0)
+        return np.where(is_defined, mean * (1 - self.gamma * fragments**self.beta), 0.0)
 
-    def _weighted_matches(self, counts: Floats) -> Floats:
+    def _weigh_matches(self, counts: Floats) -> Floats:
         """Of the reply, and of the reference."""
         kinds = (1.0, self.stem_weight, self.synonym_weight, self.paraphrase_weight)
         weights = (*((kind, self.delta) for kind in kinds), *((kind, 1 - self.delta) for kind in kinds))
@@ -167,7 +167,7 @@ class Meteor(SumMetric):
         terms = (column * kind * share for column, (kind, share) in zip(columns, weights, strict=True))
         return np.asarray(sum(terms))
 
-    def _weighted_lengths(self, counts: Floats) -> Floats:
+    def _weigh_lengths(self, counts: Floats) -> Floats:
         """Of the reply, and of the reference; 1 instead of none, which is divided by."""
         words, function_words = counts[:, _LENGTHS], counts[:, _FUNCTION_WORDS]
         lengths = self.delta * (words - function_words) + (1 - self.delta) * function_words
@@ -181,9 +181,9 @@ class Meteor(SumMetric):
         """Which replies and references go together, and the counts of each two texts, made once."""
         rows: dict[tuple[str, str], int] = {}
         owner, row = [], []
-        for place, example in enumerate(batch):
+        for index, example in enumerate(batch):
             for reference in example.references:
-                owner.append(place)
+                owner.append(index)
                 row.append(rows.setdefault((example.response, reference), len(rows)))
         texts = self._texts({text for pair in rows for text in pair})
         align = self._aligner([text.words for text in texts.values()])
@@ -272,7 +272,9 @@ class _Alike(NamedTuple):
         return cls(
             {word: frozenset(same_stem[stem(word)]) for word in words},
             {
-                word: frozenset(empty.union(*(same_meaning[one] for one in _meanings(lexicon, now, word))))
+                word: frozenset(
+                    empty.union(*(same_meaning[meaning] for meaning in _meanings(lexicon, now, word)))
+                )
                 for word in words
             },
         )
@@ -287,8 +289,8 @@ class _Phrases(NamedTuple):
     @classmethod
     def among(cls, texts: Iterable[Sequence[str]], table: Paraphrases) -> "_Phrases":
         phrases = sorted({phrase for text in texts for phrase in _places_of_phrases(text, table.longest)})
-        found = zip(phrases, table.paraphrases(phrases), strict=True)
-        return cls({phrase: others for phrase, others in found if others}, table.longest)
+        entries = zip(phrases, table.paraphrases(phrases), strict=True)
+        return cls({phrase: others for phrase, others in entries if others}, table.longest)
 
 
 def _align(
@@ -297,12 +299,12 @@ def _align(
     """As METEOR 1.5."""
     if reply == reference:
         return [Match(place, 1, place, 1, EXACT) for place in range(len(reply))]
-    found = _word_matches(reply, reference, alike)
+    groups = _word_matches(reply, reference, alike)
     if phrases:
-        found = chain(found, ([match] for match in _phrase_matches(reply, reference, phrases)))
+        groups = chain(groups, ([match] for match in _phrase_matches(reply, reference, phrases)))
     candidates: dict[int, list[Match]] = {}
     pairs = 0
-    for matches in found:
+    for matches in groups:
         pairs += len(matches)
         if pairs * beam > MOST_STEPS:
             return None
@@ -313,15 +315,15 @@ def _align(
 def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> Iterator[list[Match]]:
     """All pairs of words that may match, by place in the reference; equal words match exactly only."""
     places: dict[str, list[int]] = defaultdict(list)
-    for place, word in enumerate(reply):
-        places[word].append(place)
-    said = frozenset(places)
-    for place, word in enumerate(reference):
-        matches = [Match(start, 1, place, 1, EXACT) for start in places.get(word, ())]
+    for position, word in enumerate(reply):
+        places[word].append(position)
+    reply_words = frozenset(places)
+    for position, word in enumerate(reference):
+        matches = [Match(start, 1, position, 1, EXACT) for start in places.get(word, ())]
         for kind, others in ((STEM, alike.stems[word]), (SYNONYM, alike.meanings[word])):
-            if common := (said & others) - {word}:
+            if common := (reply_words & others) - {word}:
                 starts = sorted(start for other in common for start in places[other])
-                matches += [Match(start, 1, place, 1, kind) for start in starts]
+                matches += [Match(start, 1, position, 1, kind) for start in starts]
         if matches:
             yield matches
 
@@ -419,14 +421,14 @@ def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[s
     for word, synsets in listed.items():
         for synset in synsets:
             together[synset].append(word)
-    found: dict[str, list[str]] = defaultdict(list)
+    synonyms: dict[str, list[str]] = defaultdict(list)
     for word in words:
         for synset in _synsets(lexicon, version, word):
             others = together.get(synset, ())
             if len(others) > 1 or (others and others[0] != word):
                 members = lexicon.members(synset)
-                found[word] += [one for one in others if one != word and one in members]
-    return found
+                synonyms[word] += [other for other in others if other != word and other in members]
+    return synonyms
 
 
 @lru_cache(maxsize=1 << 16)

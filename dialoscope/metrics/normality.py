@@ -44,7 +44,7 @@ class Normality(DistributionMetric):
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
         """The same from fewer points."""
         rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
-        return np.array([self.score(tally.take(some)) for some in rows])
+        return np.array([self.score(tally.take(part)) for part in rows])
 
     def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
         return np.empty(0)  # people and the system are not compared here

@@ -45,7 +45,7 @@ class ScaleEnds(NamedTuple):
         """Whether somebody has said, or found, what the values are."""
         return self.low < self.high
 
-    def scaled(self, values: Floats) -> Floats:
+    def apply(self, values: Floats) -> Floats:
         """Between 0 and 1; values beyond the ends are at the ends, and all are undefined without any."""
         if not self.is_set:
             return np.full(len(values), math.nan)
@@ -103,7 +103,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
     def measure(self, batch: Batch) -> Sums:
         """The probability, and a cosine for each way of pooling."""
-        return Sums(np.column_stack([self.judged(batch), self.similarities(batch)]))
+        return Sums(np.column_stack([self.judge(batch), self.similarities(batch)]))
 
     def warnings(self, batch: Batch) -> list[str]:
         """The warnings of both parts."""
@@ -111,7 +111,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
     def score_each(self, tally: Sums) -> Floats:
         """Undefined where a part is, and on a scale that was never fitted."""
-        scaled = [self._span(part).scaled(values) for part, values in self._parts(tally).items()]
+        scaled = [self._span(part).apply(values) for part, values in self._parts(tally).items()]
         return BLENDS[self.blend](*scaled)
 
     @property
@@ -132,15 +132,15 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         both = np.logical_and.reduce([np.isfinite(values) for values in parts.values()])
         if not both.any():
             return Fit(self, f"{self} is undefined: no reply has both parts, to fit its scale to.")
-        found = {part: _span_of(values[both]) for part, values in parts.items()}
-        flat = [part for part, span in found.items() if not span.is_set]
+        ends = {part: _span_of(values[both]) for part, values in parts.items()}
+        flat = [part for part, span in ends.items() if not span.is_set]
         if flat:
             return Fit(
                 self,
                 f"{self} is undefined: all replies have the same {' and the same '.join(flat)} score, "
                 "and no scale distinguishes them.",
             )
-        return Fit(replace(self, **_ends(found)), self._warn_of_few(int(both.sum())))
+        return Fit(replace(self, **_ends(ends)), self._warn_of_few(int(both.sum())))
 
     def notes(self, tally: Sums) -> Notes:
         """The values of both parts that became 0 and 1, once they are fitted."""

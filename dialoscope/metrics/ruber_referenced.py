@@ -65,14 +65,16 @@ class PooledBesideReferences(Metric[Sums]):
     @property
     def backends(self) -> tuple[Backend, ...]:
         """The word vectors where some are named, else the encoder."""
-        return tuple(self._words if one is self.encoder and self.vectors else one for one in super().backends)
+        return tuple(
+            self._words if model is self.encoder and self.vectors else model for model in super().backends
+        )
 
     def similarities(self, batch: Batch) -> Floats:
         """The cosine with the best reference, a row for each reply and a column for each way of pooling.
 
         Undefined without references, and where reply or reference has nothing to pool.
         """
-        compare = self._compared_words if self.vectors else self._compared_tokens
+        compare = self._compare_words if self.vectors else self._compare_tokens
         return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
 
     def warnings(self, batch: Batch) -> list[str]:
@@ -81,23 +83,23 @@ class PooledBesideReferences(Metric[Sums]):
 
     @property
     def _words(self) -> WordVectors:
-        found: WordVectors = resolve_model(WordVectors, self.vectors)
-        return found
+        vectors: WordVectors = resolve_model(WordVectors, self.vectors)
+        return vectors
 
-    def _compared_words(self, batch: Batch) -> Floats:
-        pooled = [_PooledWords(vectors=self._words, pooling=one) for one in POOLINGS]
-        return np.stack([one.grade(batch) for one in pooled], axis=1)
+    def _compare_words(self, batch: Batch) -> Floats:
+        pooled = [_PooledWords(vectors=self._words, pooling=pooling) for pooling in POOLINGS]
+        return np.stack([metric.grade(batch) for metric in pooled], axis=1)
 
-    def _compared_tokens(self, batch: Batch) -> Floats:
+    def _compare_tokens(self, batch: Batch) -> Floats:
         couples = [
-            (place, Couple(example.response, reference))
-            for place, example in enumerate(batch)
+            (row, Couple(example.response, reference))
+            for row, example in enumerate(batch)
             for reference in example.references
             if example.response.strip() and reference.strip()
         ]
-        found = remembered_cosines(self.encoder, [couple for _, couple in couples])
+        similarities = compare_couples(self.encoder, [couple for _, couple in couples])
         best = np.full((len(batch), len(POOLINGS)), math.nan)
-        np.fmax.at(best, np.array([place for place, _ in couples], np.int64), found)
+        np.fmax.at(best, np.array([row for row, _ in couples], np.int64), similarities)
         return best
 
 
@@ -140,43 +142,43 @@ class _PooledWords(WordVectorMetric):
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
         """The cosine of what is pooled from either."""
-        return cosines(*(self._pooled(texts, some) for some in (replies, references)))
+        return cosines(*(self._pool(texts, rows) for rows in (replies, references)))
 
-    def _pooled(self, texts: VectorTexts, some: Ints) -> Floats:
-        return np.concatenate([texts.folded(some, fold) for fold in FOLDS[self.pooling]], axis=1)
+    def _pool(self, texts: VectorTexts, rows: Ints) -> Floats:
+        return np.concatenate([texts.fold(rows, fold) for fold in FOLDS[self.pooling]], axis=1)
 
 
-def remembered_cosines(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
+def compare_couples(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
     """The cosines of all couples in each way of pooling; what is known comes from the score cache."""
-    found = compute_cached(
+    rows = compute_cached(
         f"pooled cosines v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
         lambda places: _cosines(encoder, couples, places),
         label=f"Comparing with {encoder}",
         use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
-    return np.array(found, float).reshape(-1, len(POOLINGS))
+    return np.array(rows, float).reshape(-1, len(POOLINGS))
 
 
 def _cosines(
     encoder: Encoder, couples: Sequence[Couple], places: Sequence[int]
 ) -> Iterator[tuple[int, Floats]]:
     """Each text is encoded once; its tokens are let go as soon as they are pooled."""
-    texts = list(dict.fromkeys(text for place in places for text in couples[place]))
+    texts = list(dict.fromkeys(text for index in places for text in couples[index]))
     pooled = {
-        text: _pooled(found.vectors)
+        text: _pool(tokens.vectors)
         for chunk in in_chunks(texts, text_size)
-        for text, found in zip(chunk, encoder.encode_tokens(chunk), strict=True)
+        for text, tokens in zip(chunk, encoder.encode_tokens(chunk), strict=True)
     }
-    for place in places:
-        reply, reference = (pooled[text] for text in couples[place])
-        yield place, np.concatenate([cosines(*two) for two in zip(reply, reference, strict=True)]).clip(-1, 1)
+    for index in places:
+        reply, reference = (pooled[text] for text in couples[index])
+        yield index, np.concatenate([cosines(*two) for two in zip(reply, reference, strict=True)]).clip(-1, 1)
 
 
-def _pooled(vectors: Vectors) -> list[Floats]:
+def _pool(vectors: Vectors) -> list[Floats]:
     """A row for each way of pooling; zeros, which have no direction, for a text without tokens."""
-    some = vectors if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
+    rows = vectors if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
     return [
-        np.concatenate([fold.reduce(some, axis=0) for fold in FOLDS[one]]).astype(float)[None]
-        for one in POOLINGS
+        np.concatenate([fold.reduce(rows, axis=0) for fold in FOLDS[pooling]]).astype(float)[None]
+        for pooling in POOLINGS
     ]

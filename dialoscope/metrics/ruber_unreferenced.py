@@ -42,21 +42,24 @@ class JudgedInContext(Metric[Sums]):
         """Refuse a model that does not know what is right before any model computes."""
         self._column()
 
-    def judged(self, batch: Batch) -> Floats:
+    def judge(self, batch: Batch) -> Floats:
         """The probability that each reply is right; undefined without anything said, before or in reply."""
-        return batch.once(("judged", self.model, self.turns), lambda: self._judged(batch))
+        return batch.once(("judged", self.model, self.turns), lambda: self._classify_replies(batch))
 
     def warnings(self, batch: Batch) -> list[str]:
         """Which replies were judged by only the newest part of their context, or without their end."""
-        pairs = enumerate(shown(example, self.turns) for example in batch)
+        pairs = enumerate(read_pair(example, self.turns) for example in batch)
         return note_cutting(batch, self.model, ((row, pair) for row, pair in pairs if pair is not None))
 
-    def _judged(self, batch: Batch) -> Floats:
-        pairs = [shown(example, self.turns) for example in batch]
+    def _classify_replies(self, batch: Batch) -> Floats:
+        pairs = [read_pair(example, self.turns) for example in batch]
         asked = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-        found = self.model.classify(asked)[:, self._column()].tolist() if asked else []
-        known: dict[Pair | None, float] = {None: math.nan, **dict(zip(asked, found, strict=True))}
-        return np.array([known[pair] for pair in pairs], float)
+        probabilities = self.model.classify(asked)[:, self._column()].tolist() if asked else []
+        probability_of: dict[Pair | None, float] = {
+            None: math.nan,
+            **dict(zip(asked, probabilities, strict=True)),
+        }
+        return np.array([probability_of[pair] for pair in pairs], float)
 
     def _column(self) -> int:
         labels = self.model.labels
@@ -84,14 +87,14 @@ class RuberUnreferenced(JudgedInContext, GradeMetric[Sums]):
 
     def measure(self, batch: Batch) -> Sums:
         """One probability for each reply."""
-        return Sums(self.judged(batch)[:, None])
+        return Sums(self.judge(batch)[:, None])
 
     def score_each(self, tally: Sums) -> Floats:
         """The probability."""
         return np.asarray(tally.rows[:, 0], float)
 
 
-def shown(example: Example, turns: int) -> Pair | None:
+def read_pair(example: Example, turns: int) -> Pair | None:
     """The last turns, one a line, and the reply; nothing where either says nothing."""
     context = "\n".join(" ".join(turn.split()) for turn in example.context[-turns:])
     return Pair(context, example.response) if context.strip() and example.response.strip() else None

@@ -12,7 +12,7 @@ from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Tokens, begins_run
 from dialoscope.metrics.bleu import BleuCounts
 from dialoscope.metrics.shared.base import Bounds, PoolMetric
-from dialoscope.metrics.shared.ngrams import numbered
+from dialoscope.metrics.shared.ngrams import number_ngrams
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hash_ngrams, reply_words
@@ -77,7 +77,7 @@ class SelfBleu(PoolMetric[Tokens]):
         counts = BleuCounts(
             lengths.astype(float),
             _closest_of_others(lengths).astype(float),
-            np.stack([use.found_elsewhere(len(lengths)) for use in uses], axis=1),
+            np.stack([use.count_shared(len(lengths)) for use in uses], axis=1),
             np.stack([np.maximum(lengths - n, 0.0) for n in range(self.order)], axis=1),
         )
         return math.fsum(counts.sacrebleu("exp", effective=True)) / len(lengths)
@@ -94,7 +94,10 @@ class _Uses:
     @classmethod
     def of(cls, words: Tokens, n: int) -> "_Uses":
         grams = hash_ngrams(words, n)
-        gram, reply = numbered(grams.ids), np.repeat(np.arange(len(words), dtype=np.int32), grams.lengths)
+        gram, reply = (
+            number_ngrams(grams.ids),
+            np.repeat(np.arange(len(words), dtype=np.int32), grams.lengths),
+        )
         # What comes once is found in no other reply; among long n-grams that is nearly all.
         often = (np.bincount(gram) > 1)[gram] if len(gram) else np.empty(0, bool)
         gram, reply = gram[often], reply[often]
@@ -106,10 +109,10 @@ class _Uses:
     def of_replies(self, stays: NDArray[np.bool_]) -> "_Uses":
         """Those of some replies, which are numbered anew."""
         number = np.cumsum(stays) - 1
-        kept = stays[self.reply]
-        return _Uses(self.gram[kept], number[self.reply[kept]].astype(np.int32), self.times[kept])
+        chosen = stays[self.reply]
+        return _Uses(self.gram[chosen], number[self.reply[chosen]].astype(np.int32), self.times[chosen])
 
-    def found_elsewhere(self, replies: int) -> Floats:
+    def count_shared(self, replies: int) -> Floats:
         """How many n-grams of each reply stand in another, at most as often as in one other.
 
         All others at once cost no more than one: that other is the reply which uses the n-gram most often,
@@ -124,15 +127,15 @@ class _Uses:
         alone = np.add.reduceat(leads.astype(np.int64), starts)[kind] == 1
         second = np.maximum.reduceat(np.where(leads, 0, self.times), starts)[kind]
         elsewhere = np.where(leads & alone, second, most)
-        found = np.minimum(self.times, elsewhere)
-        return np.bincount(self.reply, weights=found, minlength=replies).astype(float)
+        times = np.minimum(self.times, elsewhere)
+        return np.bincount(self.reply, weights=times, minlength=replies).astype(float)
 
 
 def _closest_of_others(lengths: Ints) -> Ints:
     """The length, among all other replies, that is closest to each reply's own; of two, the shorter."""
-    kinds, place, how_many = np.unique(lengths, return_inverse=True, return_counts=True)
+    kinds, index, counts = np.unique(lengths, return_inverse=True, return_counts=True)
     far = np.iinfo(np.int64).max // 4
     shorter = np.concatenate(([-far], kinds[:-1]))
     longer = np.concatenate((kinds[1:], [far]))
     nearest = np.where(kinds - shorter <= longer - kinds, shorter, longer)
-    return np.where(how_many > 1, kinds, nearest)[place]
+    return np.where(counts > 1, kinds, nearest)[index]

@@ -64,7 +64,7 @@ class SelfConsistency(GradeMetric[Sums]):
         pairs = _pairs(batch, turns)
         judged = self.nli.classify(pairs)[:, column] if pairs else np.zeros(0)
         parts = np.split(judged, np.cumsum([len(places) for places in turns])[:-1]) if turns else []
-        rows = [_row(found, places) for found, places in zip(parts, turns, strict=True)]
+        rows = [_row(part, places) for part, places in zip(parts, turns, strict=True)]
         return Sums(np.array(rows, float).reshape(-1, 4))
 
     def warnings(self, batch: Batch) -> list[str]:
@@ -121,9 +121,9 @@ def _pairs(batch: Batch, turns: Sequence[Sequence[int]]) -> list[Pair]:
 def _row(judged: Floats, turns: Sequence[int]) -> tuple[float, float, float, float]:
     """What is kept of the judgements about one reply; of turns contradicted alike, the latest."""
     judgements = zip(judged.tolist(), turns, strict=True)
-    known = [(value, turn) for value, turn in judgements if not math.isnan(value)]
-    if not known:
+    defined = [(value, turn) for value, turn in judgements if not math.isnan(value)]
+    if not defined:
         return math.nan, math.nan, math.nan, math.nan
-    values = [value for value, _ in known]
-    most, where = max(known)
+    values = [value for value, _ in defined]
+    most, where = max(defined)
     return math.fsum(values) / len(values), most, values[-1], float(where)

@@ -297,7 +297,7 @@ class AdditiveMetric(Metric[T]):
 
     def score(self, tally: T) -> float:
         """From the sums over all replies."""
-        return summed_score(self.rows(tally), self.finish)
+        return score_from_rows(self.rows(tally), self.finish)
 
     @property
     def sum_form(self) -> SumForm | None:
@@ -305,7 +305,7 @@ class AdditiveMetric(Metric[T]):
         return SumForm(self.rows, self.finish)
 
 
-def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
+def score_from_rows(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
     """A number from exact sums of rows, which do not depend on the order of the rows."""
     if not len(rows):
         return math.nan
@@ -415,8 +415,8 @@ def labels(metrics: Sequence[Metric[Any]]) -> dict[Metric[Any], str]:
 
 def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
     """Part over whole; undefined, not zero, when there is no whole."""
-    some = np.asarray(whole != 0)
-    return np.where(some, part / np.where(some, whole, 1), math.nan)
+    has_whole = np.asarray(whole != 0)
+    return np.where(has_whole, part / np.where(has_whole, whole, 1), math.nan)
 
 
 def metric_text(metric: Metric[Any]) -> str:

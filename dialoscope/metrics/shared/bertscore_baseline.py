@@ -60,7 +60,7 @@ def _levels(file: str, fingerprint: str) -> dict[int, LayerBaseline]:
     return dict(rows)
 
 
-def _row(file: str, place: int, cells: list[str]) -> tuple[int, LayerBaseline]:
+def _row(file: str, line_number: int, cells: list[str]) -> tuple[int, LayerBaseline]:
     try:
         layer, *numbers = cells
         level = LayerBaseline(*map(float, numbers))
@@ -69,6 +69,6 @@ def _row(file: str, place: int, cells: list[str]) -> tuple[int, LayerBaseline]:
         return int(layer), level
     except (ValueError, TypeError) as error:
         raise BackendError(
-            f"{printable(file)}, line {place}: no baselines of a layer. There must be the layer's number and "
-            "three numbers below 1, for precision, recall and F."
+            f"{printable(file)}, line {line_number}: no baselines of a layer. There must be the layer's "
+            "number and three numbers below 1, for precision, recall and F."
         ) from error

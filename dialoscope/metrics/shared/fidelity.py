@@ -76,9 +76,9 @@ class Levels:
         if not every.any():
             return cls(np.ones(1), np.full(1, EPSILON), min(sizes))
         noise = every.max() * np.exp(np.linspace(8, -32, STEPS))
-        left = np.array([(every / (every + one)).sum() for one in noise]) / len(squares)
-        kept = left < 0.999 * min(sizes)
-        left, noise = left[kept], noise[kept]
+        left = np.array([(every / (every + level)).sum() for level in noise]) / len(squares)
+        trusted = left < 0.999 * min(sizes)
+        left, noise = left[trusted], noise[trusted]
         return cls(left, np.sqrt(noise / ((1 - left / sizes[0]) * (1 - left / sizes[1]))), min(sizes))
 
     def at(self, left: float | Floats) -> Floats:
@@ -136,7 +136,7 @@ def fidelity_estimate(
     ]
     power = max(POWERS[0], sum(powers) / 2 + _steeper(crossed, own, reach))
     seen = crossed.body(reach) + crossed.tail(reach, dims, power)
-    return seen * _clipped(math.sqrt(math.prod(traces) / math.prod(wholes)))
+    return seen * _clip(math.sqrt(math.prod(traces) / math.prod(wholes)))
 
 
 def _steeper(crossed: Levels, own: tuple[Levels, Levels], reach: float) -> float:
@@ -147,14 +147,14 @@ def _steeper(crossed: Levels, own: tuple[Levels, Levels], reach: float) -> float
     return min(max(slope, -STEEPER), STEEPER)
 
 
-def shown_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
+def expected_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
     """The fidelity that two samples of these sizes would show, if both were drawn from the same points."""
     reach = min(dims, REACH * own.points)
     power = own.power(reach, dims, trace)
     whole = own.body(reach) + own.tail(reach, dims, power)
-    return (own.body(reach, sizes) + own.tail(reach, dims, power, sizes)) * _clipped(trace / whole)
+    return (own.body(reach, sizes) + own.tail(reach, dims, power, sizes)) * _clip(trace / whole)
 
 
-def _clipped(ratio: float) -> float:
+def _clip(ratio: float) -> float:
     """What is left to correct is noise; where it is more, there is nothing to correct by."""
     return min(max(ratio, 0.5), 2.0)

@@ -19,9 +19,9 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.metrics.shared.fidelity import (
     EPSILON,
     Levels,
+    expected_fidelity,
     fidelity_estimate,
     nuclear_norm,
-    shown_fidelity,
     singular_squares,
 )
 
@@ -48,10 +48,10 @@ class Moments:
     def of(cls, points: NDArray[Any]) -> "Moments":
         """Of the rows of an array of any kind of numbers."""
         parts = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
-        return cls.streamed(parts, points.shape[1])
+        return cls.from_chunks(parts, points.shape[1])
 
     @classmethod
-    def streamed(cls, chunks: Iterable[NDArray[Any]], dims: int) -> "Moments":
+    def from_chunks(cls, chunks: Iterable[NDArray[Any]], dims: int) -> "Moments":
         """Of the rows of many arrays, of which no more than one is held at a time."""
         return reduce(add, map(_of_chunk, chunks), cls(0, np.zeros(dims), np.zeros((0, dims))))
 
@@ -118,8 +118,8 @@ def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float
         return math.nan
     apart = real.mean - generated.mean
     within = real.trace + generated.trace - 2 * fidelity(real, generated)
-    found = _mean_term(float(apart @ apart), squared=squared) + within
-    return found if math.isnan(found) else max(0.0, found)
+    distance = _mean_term(float(apart @ apart), squared=squared) + within
+    return distance if math.isnan(distance) else max(0.0, distance)
 
 
 def fidelity(real: Moments, generated: Moments) -> float:
@@ -131,11 +131,11 @@ def fidelity(real: Moments, generated: Moments) -> float:
 def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
     """The moments of all parts but one, for each part in turn."""
     whole = reduce(add, parts)
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if whole.count - part.count >= max(1, whole.dims):
             yield whole.without(part)
         else:
-            others = (*parts[:place], *parts[place + 1 :])
+            others = (*parts[:index], *parts[index + 1 :])
             yield reduce(add, others, Moments(0, np.zeros(whole.dims), np.zeros((0, whole.dims))))
 
 
@@ -181,7 +181,7 @@ def debiased(
     """
     sides = PointSet(real, real_items), PointSet(generated, generated_items)
     halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
-    return _debiased_of(*sides, halvings, squared=squared)
+    return _estimate_from_halvings(*sides, halvings, squared=squared)
 
 
 def debiased_from_halves(
@@ -193,7 +193,9 @@ def debiased_from_halves(
         return math.nan
     apart = [real[half].mean - generated[half].mean for half in (0, 1)]
     traces = (real[0] + real[1]).trace, (generated[0] + generated[1]).trace
-    return _debiased(halves, ExactTerms(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared)
+    return _estimate_distance(
+        halves, ExactTerms(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared
+    )
 
 
 def null(
@@ -208,29 +210,33 @@ def null(
     halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
     if _too_few(halves) or min(sizes) < 2:
         return math.nan
-    known = _known(side, side)
-    trace = known.traces[0]
+    terms = _exact_terms(side, side)
+    trace = terms.traces[0]
     if not trace > 0:
         return 0.0
-    shown = shown_fidelity(
-        _levels(halves, known.worth)[1], trace, side.points.shape[1], (sizes[0] - 1, sizes[1] - 1)
+    shown = expected_fidelity(
+        _levels(halves, terms.worth)[1], trace, side.points.shape[1], (sizes[0] - 1, sizes[1] - 1)
     )
     return _mean_term(trace / sizes[0] + trace / sizes[1], squared=squared) + 2 * trace - 2 * shown
 
 
-def _debiased_of(
+def _estimate_from_halvings(
     real: PointSet, generated: PointSet, halvings: Sequence[tuple[Bools, Bools]], *, squared: bool
 ) -> float:
     halves = _split(real, generated, halvings)
-    return math.nan if _too_few(halves) else _debiased(halves, _known(real, generated), squared=squared)
+    return (
+        math.nan
+        if _too_few(halves)
+        else _estimate_distance(halves, _exact_terms(real, generated), squared=squared)
+    )
 
 
-def _debiased(halves: Sequence[Halves], known: ExactTerms, *, squared: bool) -> float:
+def _estimate_distance(halves: Sequence[Halves], terms: ExactTerms, *, squared: bool) -> float:
     shown = 0.0
-    if min(known.traces) > 0:
-        crossed, *own = _levels(halves, known.worth)
-        shown = fidelity_estimate(crossed, (own[0], own[1]), known.traces, halves[0].real[0].dims)
-    return _mean_term(known.between, squared=squared) + sum(known.traces) - 2 * shown
+    if min(terms.traces) > 0:
+        crossed, *own = _levels(halves, terms.worth)
+        shown = fidelity_estimate(crossed, (own[0], own[1]), terms.traces, halves[0].real[0].dims)
+    return _mean_term(terms.between, squared=squared) + sum(terms.traces) - 2 * shown
 
 
 def _mean_term(between: float, *, squared: bool) -> float:
@@ -253,19 +259,21 @@ def _halvings(real: PointSet, generated: PointSet, seed: int, count: int) -> lis
     places = [np.searchsorted(items, side.items) for side in (real, generated)]
     kinds = np.isin(items, real.items) * 2 + np.isin(items, generated.items)
     rng = np.random.default_rng(seed)
-    found = []
+    halvings = []
     for _ in range(count):
         first = np.zeros(len(items), bool)
         first[np.lexsort((rng.random(len(items)), kinds))[::2]] = True
-        found.append((first[places[0]], first[places[1]]))
-    return found
+        halvings.append((first[places[0]], first[places[1]]))
+    return halvings
 
 
 def _split(real: PointSet, generated: PointSet, halvings: Sequence[tuple[Bools, Bools]]) -> list[Halves]:
-    return [Halves(_halved(real.points, one), _halved(generated.points, other)) for one, other in halvings]
+    return [
+        Halves(_halve(real.points, first), _halve(generated.points, second)) for first, second in halvings
+    ]
 
 
-def _halved(points: Floats, first: Bools) -> tuple[Moments, Moments]:
+def _halve(points: Floats, first: Bools) -> tuple[Moments, Moments]:
     return Moments.of(points[first]), Moments.of(points[~first])
 
 
@@ -296,13 +304,15 @@ def _noise(added: Floats, other: Floats, items: int) -> float:
     return float(np.vdot(added, other)) * items / (items - 1) if items > 1 else 0.0
 
 
-def _known(real: PointSet, generated: PointSet) -> ExactTerms:
+def _exact_terms(real: PointSet, generated: PointSet) -> ExactTerms:
     items = np.unique(np.concatenate([real.items, generated.items]))
-    one, other = _summary(real, items), _summary(generated, items)
-    shared = _noise(one.added, other.added, len(np.intersect1d(real.items, generated.items)))
-    apart = one.mean - other.mean
-    between = float(apart @ apart) - one.noise - other.noise + 2 * shared
-    return ExactTerms(between, (one.trace, other.trace), (one.worth, other.worth))
+    real_side, generated_side = _summary(real, items), _summary(generated, items)
+    shared = _noise(real_side.added, generated_side.added, len(np.intersect1d(real.items, generated.items)))
+    apart = real_side.mean - generated_side.mean
+    between = float(apart @ apart) - real_side.noise - generated_side.noise + 2 * shared
+    return ExactTerms(
+        between, (real_side.trace, generated_side.trace), (real_side.worth, generated_side.worth)
+    )
 
 
 def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Levels, Levels, Levels]:
@@ -317,12 +327,12 @@ def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Level
 
 def _levels_of(pairs: Sequence[tuple[Moments, Moments]], worth: tuple[float, float]) -> Levels:
     sizes = [float(np.mean([pair[side].count - 1 for pair in pairs])) * worth[side] for side in (0, 1)]
-    return Levels.of([_seen_squares(*pair) for pair in pairs], (sizes[0], sizes[1]))
+    return Levels.of([_sample_squares(*pair) for pair in pairs], (sizes[0], sizes[1]))
 
 
-def _seen_squares(one: Moments, other: Moments) -> Floats:
-    scale = (one.count - 1) * (other.count - 1)
-    return singular_squares(_factor(one) @ _factor(other).T) / scale
+def _sample_squares(real: Moments, generated: Moments) -> Floats:
+    scale = (real.count - 1) * (generated.count - 1)
+    return singular_squares(_factor(real) @ _factor(generated).T) / scale
 
 
 def _factor(moments: Moments) -> Floats:
@@ -333,5 +343,5 @@ def _factor(moments: Moments) -> Floats:
         return np.asarray(np.linalg.cholesky(moments.spread).T)
     except np.linalg.LinAlgError:  # singular: what is not above rounding is nothing
         values, vectors = np.linalg.eigh(moments.spread)
-        kept = values > values[-1] * len(values) * EPSILON
-        return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+        significant = values > values[-1] * len(values) * EPSILON
+        return np.asarray((vectors[:, significant] * np.sqrt(values[significant])).T)

@@ -82,19 +82,21 @@ class TokenMatches(NamedTuple):
         return TokenMatches(self.tokens[:, ranges(starts[couples], lengths)], lengths)
 
 
-def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> TokenMatches:
+def match_couples(encoder: Encoder, couples: Sequence[Couple]) -> TokenMatches:
     """The matches of all couples; what a model has once computed comes from the score cache."""
-    found = compute_cached(
+    matches = compute_cached(
         f"greedy matching v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
-        lambda places: matched(encoder, couples, places),
+        lambda places: compute_matches(encoder, couples, places),
         label=f"Matching with {encoder}",
         use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
-    return TokenMatches.of(found)
+    return TokenMatches.of(matches)
 
 
-def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) -> Iterator[tuple[int, Bits]]:
+def compute_matches(
+    encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]
+) -> Iterator[tuple[int, Bits]]:
     """For each of the places, what `Matches` holds of the couple there.
 
     Couples with the same reference are matched by one product of matrices. Vectors are in memory for some
@@ -103,14 +105,14 @@ def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) 
     """
     groups = _groups(couples, places)
     last = {text: number for number, group in enumerate(groups) for text in group.texts}
-    known: dict[str, TokenVectors] = {}
+    vectors: dict[str, TokenVectors] = {}
     done = 0
     for chunk in in_chunks(groups, lambda group: sum(map(text_size, group.texts))):
         done += len(chunk)
-        lacking = list(dict.fromkeys(text for group in chunk for text in group.texts if text not in known))
-        known.update(zip(lacking, encoder.encode_tokens(lacking), strict=True))
-        yield from _matched_chunk(chunk, known)
-        known = _kept({text: found for text, found in known.items() if last[text] >= done})
+        missing = list(dict.fromkeys(text for group in chunk for text in group.texts if text not in vectors))
+        vectors.update(zip(missing, encoder.encode_tokens(missing), strict=True))
+        yield from _match_chunk(chunk, vectors)
+        vectors = _keep_for_later({text: tokens for text, tokens in vectors.items() if last[text] >= done})
 
 
 class _Group(NamedTuple):
@@ -129,12 +131,12 @@ def _groups(couples: Sequence[Couple], places: Iterable[int]) -> list[_Group]:
     """By reference, as each first comes: references of one reply stay near each other."""
     groups: dict[tuple[str, int], _Group] = {}
     replies: Counter[str] = Counter()
-    for place in places:
-        reply, reference = couples[place]
+    for index in places:
+        reply, reference = couples[index]
         number = replies[reference] // _TOGETHER
         group = groups.setdefault((reference, number), _Group(reference, [], []))
         group.replies.append(reply)
-        group.places.append(place)
+        group.places.append(index)
         replies[reference] += 1
     return list(groups.values())
 
@@ -142,8 +144,10 @@ def _groups(couples: Sequence[Couple], places: Iterable[int]) -> list[_Group]:
 def in_chunks(things: Sequence[Thing], size: Callable[[Thing], int]) -> Iterator[list[Thing]]:
     """As many at a time as may be in memory together."""
     chunk = np.cumsum([size(thing) for thing in things]) // AT_ONCE
-    for _, some in groupby(zip(chunk.tolist(), things, strict=True), key=lambda numbered: numbered[0]):
-        yield [thing for _, thing in some]
+    for _, numbered_things in groupby(
+        zip(chunk.tolist(), things, strict=True), key=lambda numbered: numbered[0]
+    ):
+        yield [thing for _, thing in numbered_things]
 
 
 def text_size(text: str) -> int:
@@ -151,22 +155,22 @@ def text_size(text: str) -> int:
     return min(len(text.encode("utf-8", "surrogatepass")), _LONGEST) + 4
 
 
-def _kept(known: Mapping[str, TokenVectors]) -> dict[str, TokenVectors]:
+def _keep_for_later(vectors: Mapping[str, TokenVectors]) -> dict[str, TokenVectors]:
     """As many of them as may wait; copies, since each is a part of the whole batch it was computed in."""
-    room = AT_ONCE - np.cumsum([text_size(text) for text in known])
+    room = AT_ONCE - np.cumsum([text_size(text) for text in vectors])
     return {
-        text: TokenVectors(found.ids, found.vectors.copy())
-        for (text, found), left in zip(known.items(), room.tolist(), strict=True)
-        if left >= 0
+        text: TokenVectors(tokens.ids, tokens.vectors.copy())
+        for (text, tokens), bytes_left in zip(vectors.items(), room.tolist(), strict=True)
+        if bytes_left >= 0
     }
 
 
-def _matched_chunk(chunk: Sequence[_Group], known: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
+def _match_chunk(chunk: Sequence[_Group], vectors: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
     """All in one piece first, since a reply's few tokens are not worth arrays of their own."""
     ids: list[Ints] = []
     cosines: list[Vectors] = []
     for group in chunk:
-        reference, replies = known[group.reference], [known[reply] for reply in group.replies]
+        reference, replies = vectors[group.reference], [vectors[reply] for reply in group.replies]
         marked = ~reference.ids
         for reply in replies:
             ids += reply.ids, marked
@@ -176,9 +180,9 @@ def _matched_chunk(chunk: Sequence[_Group], known: Mapping[str, TokenVectors]) -
     np.concatenate(ids, out=tokens[0], casting="same_kind")
     np.concatenate(cosines, out=tokens[1].view(np.float32))
     ends = np.cumsum([len(one) + len(other) for one, other in zip(ids[::2], ids[1::2], strict=True)]).tolist()
-    places = [place for group in chunk for place in group.places]
-    for place, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
-        yield place, tokens[:, begin:end]
+    places = [index for group in chunk for index in group.places]
+    for index, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
+        yield index, tokens[:, begin:end]
 
 
 class _Best(NamedTuple):
@@ -190,10 +194,10 @@ class _Best(NamedTuple):
 
 def _best_cosines(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
     """For each reply, itself and the reference."""
-    found = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
+    pairs = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
     for reply in replies:
         nothing = not (len(reply) and len(reference))
-        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(found)
+        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(pairs)
 
 
 def _nothing(vectors: Vectors) -> Vectors:

@@ -92,12 +92,12 @@ class GramMetric(PoolMetric[Tokens]):
 
     def score(self, tally: Tokens) -> float:
         """Undefined when no reply is n words long."""
-        return self._of_some(np.bincount(numbered(hash_ngrams(tally, self.n).ids)), len(tally.ids))
+        return self._of_some(np.bincount(number_ngrams(hash_ngrams(tally, self.n).ids)), len(tally.ids))
 
     def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
         """From the counts of everything, less those of each block."""
         grams = hash_ngrams(tally, self.n)
-        gram, block = numbered(grams.ids), np.repeat(blocks.astype(np.int32), grams.lengths)
+        gram, block = number_ngrams(grams.ids), np.repeat(blocks.astype(np.int32), grams.lengths)
         every = np.bincount(gram)
         words = np.bincount(blocks, weights=tally.lengths).astype(np.int64)
         left = (
@@ -136,7 +136,7 @@ class NgramShare(MeanMetric):
         return hash_ngrams(reply_words(batch, Tokenizer(self.tokenizer)), self.n)
 
 
-def numbered(grams: Ints) -> NDArray[np.int32]:
+def number_ngrams(grams: Ints) -> NDArray[np.int32]:
     """The n-grams as 0, 1, 2, …, so that they can be counted again and again without being sorted."""
     # What np.unique does, in half its memory.
     order = np.argsort(grams)

@@ -87,7 +87,7 @@ class PointTable:
         return int(self.held.shape[1])
 
     @classmethod
-    def collected(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
+    def from_parts(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
         """The vectors of these keys, which come some at a time."""
         first = next(parts, np.zeros((0, 0), np.float32))
         if 4 * len(keys) * first.shape[1] <= HELD:
@@ -175,8 +175,8 @@ class Crowd:
         """Read and encode a corpus, some pairs at a time."""
         halves = [Moments(0, np.zeros(0), np.zeros((0, 0))) for _ in range(2)]
         sample = _Sample(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
-        given = corpus.examples()
-        while examples := list(islice(given, CHUNK)):
+        remaining = corpus.examples()
+        while examples := list(islice(remaining, CHUNK)):
             texts = [pair_of(example, example.response, turns) for example in examples]
             part = _Sample(_keys(texts), items_of(examples), encoder.encode(texts)).defined()
             for half, chosen in enumerate((part.items & 1 == 0, part.items & 1 == 1)):
@@ -268,7 +268,7 @@ class TableCloud:
 
     def moments(self, chosen: NDArray[np.bool_]) -> Moments:
         """Those of some of the points, read some at a time."""
-        return Moments.streamed(self.table.chunks(self.table.places(self.keys[chosen])), self.table.dims)
+        return Moments.from_chunks(self.table.chunks(self.table.places(self.keys[chosen])), self.table.dims)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,7 +314,7 @@ class Points(SharedWork, Tally):
         if len(parts) == 1:
             return parts[0]
         return cls(
-            _merged([part.table for part in parts]),
+            _merge([part.table for part in parts]),
             np.concatenate([part.reply for part in parts]),
             np.concatenate([part.item for part in parts]),
             np.concatenate([part.real for part in parts]),
@@ -366,8 +366,8 @@ class Points(SharedWork, Tally):
         return self._cloud(self.bare)
 
     def _cloud(self, keys: Ints) -> TableCloud:
-        some = np.flatnonzero(keys != NONE)
-        return TableCloud.of(self.table, keys[some], self.item[some], some)
+        rows = np.flatnonzero(keys != NONE)
+        return TableCloud.of(self.table, keys[rows], self.item[rows], rows)
 
     @cached_property
     def people(self) -> Cloud:
@@ -379,25 +379,25 @@ class Points(SharedWork, Tally):
 def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
     """The points of replies, and of their references and bare contexts, or of a corpus in place of these."""
     crowd = Crowd.of(corpus, encoder, turns) if corpus else None
-    known = np.array([place for place, example in enumerate(batch) if example.has_context], np.int64)
-    counts = np.array([0 if corpus else len(batch[place].references) for place in known.tolist()], np.int64)
-    compared, owner = known[counts > 0], np.repeat(known, counts)
-    said = _Said(
-        np.concatenate([known, compared, owner]),
-        np.repeat([_RESPONSE, _NOTHING], [len(known), len(compared)]),
+    rows = np.array([place for place, example in enumerate(batch) if example.has_context], np.int64)
+    counts = np.array([0 if corpus else len(batch[place].references) for place in rows.tolist()], np.int64)
+    compared, owner = rows[counts > 0], np.repeat(rows, counts)
+    texts = _Said(
+        np.concatenate([rows, compared, owner]),
+        np.repeat([_RESPONSE, _NOTHING], [len(rows), len(compared)]),
         ranges(np.zeros_like(counts), counts),
     )
-    keys = said.keys(batch, turns)
+    keys = texts.keys(batch, turns)
     unique, first = np.unique(keys, return_index=True)
     starts = range(0, len(unique), CHUNK)
-    parts = (encoder.encode(said.pairs(batch, turns, first[start : start + CHUNK])) for start in starts)
-    table = PointTable.collected(unique, parts)
-    keys = np.where(np.isin(keys, table.keys[_defined(table)]), keys, NONE)
-    own, silent, people = np.split(keys, np.cumsum([len(known), len(compared)]))
+    parts = (encoder.encode(texts.pairs(batch, turns, first[start : start + CHUNK])) for start in starts)
+    table = PointTable.from_parts(unique, parts)
+    keys = np.where(np.isin(keys, table.keys[_find_defined(table)]), keys, NONE)
+    own, silent, people = np.split(keys, np.cumsum([len(rows), len(compared)]))
     return Points(
         table,
-        _spread(own, known, len(batch)),
-        _spread(_items(batch, known), known, len(batch)),
+        _spread(own, rows, len(batch)),
+        _spread(_items(batch, rows), rows, len(batch)),
         people[people != NONE],
         np.bincount(owner[people != NONE], minlength=len(batch)).astype(np.int64),
         _spread(silent, compared, len(batch)),
@@ -433,7 +433,7 @@ def _text(example: Example, which: int) -> str:
 
 def _items(batch: Batch, places: Ints) -> Ints:
     parts = np.array_split(places, len(places) // CHUNK + 1)
-    return np.concatenate([items_of([batch[place] for place in part.tolist()]) for part in parts])
+    return np.concatenate([items_of([batch[index] for index in part.tolist()]) for part in parts])
 
 
 def _spread(values: Ints, places: Ints, size: int) -> Ints:
@@ -486,17 +486,17 @@ class _Sample(NamedTuple):
 
 def _keys(pairs: Sequence[Pair]) -> Ints:
     """A number for each pair, the same for equal ones everywhere."""
-    found = hash_texts([f"{len(first)}:{first}{second}" for first, second in pairs])
-    return np.where(found == NONE, 1, found)
+    keys = hash_texts([f"{len(first)}:{first}{second}" for first, second in pairs])
+    return np.where(keys == NONE, 1, keys)
 
 
-def _defined(table: PointTable) -> NDArray[np.bool_]:
+def _find_defined(table: PointTable) -> NDArray[np.bool_]:
     every = table.chunks(np.arange(len(table.keys)))
     parts = [np.isfinite(part).all(axis=1) for part in every]
     return np.concatenate(parts) if parts else np.zeros(0, bool)
 
 
-def _merged(tables: list[PointTable]) -> PointTable:
+def _merge(tables: list[PointTable]) -> PointTable:
     """The points of all tables, each once; tables that must be joined are small."""
     keys = np.concatenate([table.keys for table in tables])
     vectors = [part for table in tables for part in table.chunks(np.arange(len(table.keys)))]

@@ -75,17 +75,20 @@ def reply_text(example: Example, spaces: Spaces) -> str:
     return example.response if spaces == "keep" else example.response.strip()
 
 
-def totals(found: Sequence[Floats]) -> Sums:
+def totals(log_probabilities: Sequence[Floats]) -> Sums:
     """For each text the sum over its tokens and their number; undefined without a token."""
-    rows = [(math.fsum(one), float(len(one))) if len(one) else (math.nan, math.nan) for one in found]
+    rows = [
+        (math.fsum(values), float(len(values))) if len(values) else (math.nan, math.nan)
+        for values in log_probabilities
+    ]
     return Sums(np.array(rows, float).reshape(-1, 2))
 
 
 def _continuation(example: Example, turns: int, join: Join, spaces: Spaces) -> Continuation | None:
     """A space belongs to the word that follows it, a newline to the line that it ends."""
-    said, reply = example.context[-turns:], reply_text(example, spaces)
-    if not (reply.strip() and "".join(said).strip()):
+    turns_read, reply = example.context[-turns:], reply_text(example, spaces)
+    if not (reply.strip() and "".join(turns_read).strip()):
         return None
     if join == "space":
-        return Continuation(" ".join(said), f" {reply}")
-    return Continuation("".join(f"{turn}\n" for turn in said), reply)
+        return Continuation(" ".join(turns_read), f" {reply}")
+    return Continuation("".join(f"{turn}\n" for turn in turns_read), reply)

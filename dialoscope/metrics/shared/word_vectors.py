@@ -79,9 +79,9 @@ class WordVectorMetric(MeanMetric):
             )
             for start in range(0, len(pairs.replies), _PAIRS)
         ]
-        found = np.concatenate([np.empty(0), *parts]).clip(-1, 1)  # rounding may pass the bounds
+        values = np.concatenate([np.empty(0), *parts]).clip(-1, 1)  # rounding may pass the bounds
         best = np.full(len(batch), math.nan)
-        np.fmax.at(best, pairs.owner, found[pairs.row])
+        np.fmax.at(best, pairs.owner, values[pairs.row])
         return best
 
     def _pairs(self, batch: Batch) -> "_Pairs":
@@ -89,12 +89,12 @@ class WordVectorMetric(MeanMetric):
 
     def _texts(self, batch: Batch) -> "VectorTexts":
         key = ("vector texts", self.vectors, self.tokenizer, self.unknown == "mean")
-        return batch.once(key, lambda: self._made(batch))
+        return batch.once(key, lambda: self._make_texts(batch))
 
-    def _made(self, batch: Batch) -> "VectorTexts":
+    def _make_texts(self, batch: Batch) -> "VectorTexts":
         tokenizer = Tokenizer(self.tokenizer)
         tokens = Tokens.joined([replies_of(batch, tokenizer), references_of(batch, tokenizer).tokens])
-        words = tokens.take(_numbered(batch).first)
+        words = tokens.take(_number_texts(batch).first)
         vectors = batch.once(
             ("word vectors", self.vectors, tokenizer),
             lambda: self.vectors.vectors(list(vocabulary_of(batch, tokenizer))).astype(float),
@@ -102,9 +102,9 @@ class WordVectorMetric(MeanMetric):
         unknown = np.isnan(vectors).any(axis=1)
         if self.unknown == "mean":
             return VectorTexts(np.where(unknown[:, None], self.vectors.mean, vectors), words, words.lengths)
-        kept = ~unknown[words.ids]
-        counts = np.bincount(words.owner[kept], minlength=len(words))
-        return VectorTexts(vectors, Tokens(words.ids[kept], counts), words.lengths)
+        has_vector = ~unknown[words.ids]
+        counts = np.bincount(words.owner[has_vector], minlength=len(words))
+        return VectorTexts(vectors, Tokens(words.ids[has_vector], counts), words.lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +128,13 @@ class VectorTexts:
         sizes = np.sqrt((self.vectors**2).sum(axis=1, keepdims=True))
         return self.vectors / np.where(sizes > 0, sizes, 1)
 
-    def folded(self, texts: Ints, combine: np.ufunc) -> Floats:
+    def fold(self, texts: Ints, combine: np.ufunc) -> Floats:
         """The vectors of each text's words put together, dimension by dimension; NaN for a text without."""
         different, places = np.unique(texts, return_inverse=True)
         words = self.words.take(different)
         folded = np.full((len(different), self.dims), math.nan)
         for alike in _alike(words.lengths[:, None], self._most_texts):
-            ids = _stacked(words, alike)
+            ids = _stack(words, alike)
             starts = range(0, ids.shape[1], _WORDS)
             parts = [combine.reduce(self.vectors[ids[:, at : at + _WORDS]], axis=1) for at in starts]
             folded[alike] = combine.reduce(parts, axis=0)
@@ -151,7 +151,7 @@ class VectorTexts:
         too_many = self.have_too_many_cosines(texts, others)
         sums[too_many], lengths[too_many] = math.nan, 0
         for alike in _alike(lengths, self._most_pairs):
-            there, back = self._best_of_stacked(_stacked(words, alike), _stacked(other_words, alike))
+            there, back = self._best_of_stacks(_stack(words, alike), _stack(other_words, alike))
             sums[alike] = np.stack([there.sum(axis=1), back.sum(axis=1)], axis=1)
         return sums
 
@@ -164,7 +164,7 @@ class VectorTexts:
             too_many[pair] = math.prod(kinds) > MOST_COSINES
         return too_many
 
-    def _best_of_stacked(self, words: Ints, others: Ints) -> tuple[Floats, Floats]:
+    def _best_of_stacks(self, words: Ints, others: Ints) -> tuple[Floats, Floats]:
         """The best cosine of each word and each other word; in long texts, equal words are compared once."""
         if words.shape[1] * others.shape[1] <= _CELLS:
             return self._best_cosines(words, others)
@@ -195,12 +195,12 @@ class VectorTexts:
         return _CELLS // (at_once * (others + self.dims) + others * self.dims)
 
 
-def cosines(some: Floats, others: Floats) -> Floats:
+def cosines(vectors: Floats, others: Floats) -> Floats:
     """The cosine of each two rows; undefined where one has no direction."""
-    sizes = (some**2).sum(axis=1) * (others**2).sum(
+    sizes = (vectors**2).sum(axis=1) * (others**2).sum(
         axis=1
     )  # one root of both: a row beside itself has just 1
-    return ratio((some * others).sum(axis=1), np.sqrt(sizes))
+    return ratio((vectors * others).sum(axis=1), np.sqrt(sizes))
 
 
 def _alike(lengths: Ints, most: Callable[..., int]) -> Iterator[Ints]:
@@ -212,7 +212,7 @@ def _alike(lengths: Ints, most: Callable[..., int]) -> Iterator[Ints]:
         yield from (alike[at : at + step] for at in range(0, len(alike), step))
 
 
-def _stacked(words: Tokens, texts: Ints) -> Ints:
+def _stack(words: Tokens, texts: Ints) -> Ints:
     """The words of texts of one length, a row for each text."""
     return words.take(texts).ids.reshape(len(texts), -1)
 
@@ -225,7 +225,7 @@ class _Numbered(NamedTuple):
     """Where each number is met first."""
 
 
-def _numbered(batch: Batch) -> _Numbered:
+def _number_texts(batch: Batch) -> _Numbered:
     return batch.once("numbered texts", lambda: _number(batch))
 
 
@@ -255,11 +255,11 @@ def _pairs_of(batch: Batch, *, only_first: bool) -> _Pairs:
 
 def _pair(batch: Batch, *, only_first: bool) -> _Pairs:
     counts = np.array([len(example.references) for example in batch], np.int64)
-    numbers, first = _numbered(batch)
+    numbers, first = _number_texts(batch)
     owner = np.repeat(np.arange(len(batch)), counts)
     codes = numbers[owner] * len(first) + numbers[len(batch) :]
     if only_first:
-        kept = begins_run(owner)
-        owner, codes = owner[kept], codes[kept]
+        is_first = begins_run(owner)
+        owner, codes = owner[is_first], codes[is_first]
     pairs, row = np.unique(codes, return_inverse=True)
     return _Pairs(*np.divmod(pairs, max(1, len(first))), owner, row)
