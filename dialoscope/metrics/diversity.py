@@ -19,7 +19,7 @@ from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hash_ngrams, hash_texts, reply_words
 
 FEWEST = 2
-"""Replies without which nothing can be said of how much a system varies them."""
+"""The minimum number of replies of a group that has a value."""
 
 # Odd, so that multiplying by it (modulo 2**64) loses nothing.
 _SPREAD = np.int64(-0x3C6EF372FE94F82B)
@@ -45,9 +45,9 @@ class Diversity(AdditiveMetric[Tokens]):
     log: Literal["2", "e"] = "2"
     """The base of the logarithm: bits, or nats."""
     short: Literal["none", "whole"] = "none"
-    """What n-grams a reply has that is shorter than n words: none, or one, the reply as a whole."""
+    """The n-grams of a reply shorter than n words: none, or one, the reply as a whole."""
     seed: int = 0
-    """For the baseline, which draws replies to unrelated queries."""
+    """The seed of the baseline, which samples replies to unrelated queries."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,16 +57,16 @@ class Diversity(AdditiveMetric[Tokens]):
 
     @property
     def bounds(self) -> Bounds:
-        """At most the logarithm of the number of n-grams in a group."""
+        """From 0 without limit; at most the logarithm of the number of n-grams in a group."""
         return Bounds(0, math.inf)
 
     @property
     def statistics(self) -> Hashable:
-        """The words of each reply after a number for its group."""
+        """The key of the words of each reply, preceded by a number for its group."""
         return "grouped words", self.tokenizer
 
     def measure(self, batch: Batch) -> Tokens:
-        """Nothing at all for a reply that is in no group."""
+        """The words of each reply after its group's number; none for a reply that is in no group."""
         words = reply_words(batch, Tokenizer(self.tokenizer))
         place = np.array([place for place, example in enumerate(batch) if example.group], np.int64)
         # Of this system: replies of others to the same variants are another group.
@@ -86,16 +86,16 @@ class Diversity(AdditiveMetric[Tokens]):
         return values
 
     def defined(self, tally: Tokens) -> NDArray[np.bool_]:
-        """Those in a group of at least two replies, of which one is long enough."""
+        """Whether a reply is in a group of at least two replies, one of which is long enough."""
         return ~np.isnan(self.score_each(tally))
 
     @property
     def depends_on(self) -> Amount | None:
-        """A group of more replies has more n-grams to vary."""
+        """The number of replies: a larger group has more n-grams to vary."""
         return "replies"
 
     def amount(self, tally: Tokens) -> int:
-        """The replies that are in groups."""
+        """The number of replies that are in groups."""
         return int(np.count_nonzero(tally.lengths))
 
     def rows(self, tally: Tokens) -> Floats:
@@ -137,7 +137,7 @@ class Diversity(AdditiveMetric[Tokens]):
         }
 
     def _warning(self, tally: Tokens) -> str:
-        """More replies have more n-grams to vary."""
+        """A warning where groups differ in size, as more replies have more n-grams to vary."""
         groups = _Groups.of(tally)
         sizes = groups.sizes()[~np.isnan(self._of_groups(groups))]
         if not len(sizes) or min(sizes) == max(sizes):
@@ -183,9 +183,9 @@ class _Groups:
     """Replies that are in groups."""
 
     place: Ints
-    """Where each stands among all replies."""
+    """The index of each among all replies."""
     number: Ints
-    """Its group, counted from 0 in the order of their keys."""
+    """The group of each, numbered from 0 in the order of keys."""
     words: Tokens
 
     @classmethod
@@ -200,21 +200,21 @@ class _Groups:
         return len(self.sizes())
 
     def sizes(self) -> Ints:
-        """How many replies each group has."""
+        """The number of replies of each group."""
         return np.bincount(self.number)
 
     def first(self) -> Ints:
-        """Which of these replies comes first in each group."""
+        """The index of the first reply of each group."""
         return np.unique(self.number, return_index=True)[1]
 
     def some(self, wanted: NDArray[np.bool_]) -> "_Groups":
-        """Only the groups that are wanted."""
+        """The selected groups."""
         chosen = np.flatnonzero(wanted[self.number])
         number = np.unique(self.number[chosen], return_inverse=True)[1].astype(np.int64)
         return _Groups(self.place[chosen], number, self.words.take(chosen))
 
     def exchange(self, seed: int) -> "_Exchanged | None":
-        """Groups of the same sizes, no two replies of which were in one before; nothing if there are too few.
+        """Groups of the same sizes, whose replies are all from different groups; None if there are too few.
 
         With the groups in a random circle, a new one takes a reply from each of those that follow.
         """
@@ -239,7 +239,7 @@ class _Exchanged(NamedTuple):
 
 
 def _contents(words: Tokens) -> Ints:
-    """A number for what each text says."""
+    """Return a number for the content of each text."""
     numbers = np.zeros(len(words), np.int64)
     position = ranges(np.zeros_like(words.lengths), words.lengths)
     np.add.at(numbers, words.owner, words.ids * (2 * position + 1))
@@ -247,7 +247,7 @@ def _contents(words: Tokens) -> Ints:
 
 
 def _with_short_ones(words: Tokens, grams: Tokens, n: int) -> Tokens:
-    """The n-grams, and those of texts shorter than n words: one for each, made of all of its words."""
+    """Return the n-grams, with one n-gram of all words for each text shorter than n words."""
     short = np.flatnonzero(words.lengths < n)
     codes = np.full(len(short), _SPREAD, np.int64)
     for step in range(n - 1):

@@ -22,10 +22,10 @@ class Extrema(WordVectorMetric):
     )
 
     extreme: Literal["magnitude", "max", "nlg-eval"] = "magnitude"
-    """The value farthest from 0 with its sign; the largest; the farthest, but 0 where that is the lowest."""
+    """The signed value farthest from 0; the largest; or the farthest, but 0 where that is the lowest."""
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
-        """The cosine of the extremes of both."""
+        """The cosine of the extremes of both texts."""
         return cosines(*(self._extremes(texts, rows) for rows in (replies, references)))
 
     def _extremes(self, texts: VectorTexts, rows: Ints) -> Floats:
@@ -37,7 +37,7 @@ class Extrema(WordVectorMetric):
         return np.where(lowest == 0, 0, farthest) if self.extreme == "nlg-eval" else farthest
 
     def _reaching_zero(self, texts: VectorTexts, rows: Ints, combine: np.ufunc) -> Floats:
-        """The highest or lowest values; in a text with words that count as zeros, of these too."""
+        """The highest or lowest values, including 0 for a text with words that count as zeros."""
         ends = texts.fold(rows, combine)
         if self.unknown != "zero":
             return ends

@@ -79,24 +79,24 @@ class Meteor(SumMetric):
     )
 
     definition: Literal["1.5", "nltk"] = "1.5"
-    """Whose stems, synonyms, alignment, and number for a system."""
+    """The implementation whose stems, synonyms, alignment and aggregation are used."""
     tokenizer: str = _OWN_TOKENIZER
-    """Words are compared in lower case; meteor: as METEOR 1.5 cuts them."""
+    """The tokenizer; words are compared in lower case; meteor: that of METEOR 1.5."""
     alpha: float = 0.85
-    """How much recall weighs; the rest is precision's."""
+    """The weight of recall; that of precision is the rest."""
     beta: float = 0.2
-    """How soon the penalty for chunks grows."""
+    """The exponent of the penalty for chunks."""
     gamma: float = 0.6
     """The highest penalty for chunks."""
     delta: float = 0.75
-    """How much a content word weighs; the rest is a function word's."""
+    """The weight of a content word; that of a function word is the rest."""
     stem_weight: float = 0.6
     synonym_weight: float = 0.8
     paraphrase_weight: float = 0.6
     beam: int = 40
-    """For 1.5: how many alignments the search keeps."""
+    """The number of alignments that the beam search of 1.5 retains."""
     lexicon: Lexicon = WordNet()
-    """Where synonyms come from: the name of an asset, or a folder with WordNet's files."""
+    """The source of synonyms: the name of an asset, or a folder with WordNet's files."""
     paraphrases: str = ""
     """A table of paraphrases in METEOR's form; without one, there are none."""
 
@@ -117,12 +117,12 @@ class Meteor(SumMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """From nothing to the same words."""
+        """From 0, if nothing matches, to 1, for the same words."""
         return Bounds(0, 1)
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """What it looks words up in."""
+        """The lexicon, and the table of paraphrases if there is one."""
         table = (Paraphrases(self.paraphrases),) if self.paraphrases else ()
         return self.lexicon, *table
 
@@ -145,11 +145,11 @@ class Meteor(SumMetric):
         return Sums(best)
 
     def of_one(self, counts: Floats) -> Floats:
-        """The score that the reply was found to have."""
+        """The score of the reply alone, which is one of its counts."""
         return np.asarray(counts[:, _SCORE])
 
     def of_many(self, counts: Floats) -> Floats:
-        """Weighted harmonic mean of precision and recall, less a penalty; 0 where nothing matches."""
+        """The weighted harmonic mean of precision and recall, less a penalty; 0 where nothing matches."""
         # Step by step as METEOR 1.5 computes, since the last bit decides which of two references is better.
         precision, recall = (self._weigh_matches(counts) / self._weigh_lengths(counts)).T
         is_defined = (precision > 0) & (recall > 0)
@@ -160,7 +160,7 @@ class Meteor(SumMetric):
         return np.where(is_defined, mean * (1 - self.gamma * fragments**self.beta), 0.0)
 
     def _weigh_matches(self, counts: Floats) -> Floats:
-        """Of the reply, and of the reference."""
+        """Return the weighted number of matches of the reply, and of the reference."""
         kinds = (1.0, self.stem_weight, self.synonym_weight, self.paraphrase_weight)
         weights = (*((kind, self.delta) for kind in kinds), *((kind, 1 - self.delta) for kind in kinds))
         columns = np.split(counts[:, _MATCHES], len(weights), axis=1)
@@ -168,17 +168,17 @@ class Meteor(SumMetric):
         return np.asarray(sum(terms))
 
     def _weigh_lengths(self, counts: Floats) -> Floats:
-        """Of the reply, and of the reference; 1 instead of none, which is divided by."""
+        """Return the weighted lengths of reply and reference; 1 instead of 0, as they are divisors."""
         words, function_words = counts[:, _LENGTHS], counts[:, _FUNCTION_WORDS]
         lengths = self.delta * (words - function_words) + (1 - self.delta) * function_words
         return np.where(lengths > 0, lengths, 1)
 
     def finish(self, sums: Floats) -> Floats:
-        """From the sums of all counts, as METEOR 1.5 does; NLTK has no number for a system, so the mean."""
+        """The score from the sums of all counts (METEOR 1.5), or the mean, since NLTK scores no systems."""
         return ratio(sums[:, _SCORE], sums[:, -1]) if self.definition == "nltk" else super().finish(sums)
 
     def _pairs(self, batch: Batch) -> tuple["_Pairs", Floats]:
-        """Which replies and references go together, and the counts of each two texts, made once."""
+        """Return the pairs of replies and references, and the counts of each different pair of texts."""
         rows: dict[tuple[str, str], int] = {}
         owner, row = [], []
         for index, example in enumerate(batch):
@@ -233,7 +233,7 @@ class _Text(NamedTuple):
     words: list[str]
     function: list[bool]
     functions: int
-    """How many these are."""
+    """The number of function words."""
 
     @classmethod
     def of(cls, words: list[str]) -> "_Text":
@@ -245,13 +245,13 @@ class _Pairs(NamedTuple):
     """Replies with one of their references each."""
 
     owner: Ints
-    """The reply."""
+    """The index of the reply."""
     row: Ints
-    """Where the counts of these two texts stand."""
+    """The row of the counts of these two texts."""
 
 
 _Aligner = Callable[[Sequence[str], Sequence[str]], list[Match] | None]
-"""Nothing comes back for texts that take too long to align."""
+"""A function that aligns a reply with a reference; it returns None if that takes too long."""
 
 
 class _Alike(NamedTuple):
@@ -281,7 +281,7 @@ class _Alike(NamedTuple):
 
 
 class _Phrases(NamedTuple):
-    """The phrases of some texts that have paraphrases, with these."""
+    """The phrases of texts that have paraphrases, with these paraphrases."""
 
     paraphrases: Mapping[str, Sequence[str]]
     longest: int
@@ -296,7 +296,7 @@ class _Phrases(NamedTuple):
 def _align(
     reply: Sequence[str], reference: Sequence[str], alike: _Alike, phrases: _Phrases | None, beam: int
 ) -> list[Match] | None:
-    """As METEOR 1.5."""
+    """Align the texts as METEOR 1.5 does; None if that takes too long."""
     if reply == reference:
         return [Match(place, 1, place, 1, EXACT) for place in range(len(reply))]
     groups = _word_matches(reply, reference, alike)
@@ -313,7 +313,7 @@ def _align(
 
 
 def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> Iterator[list[Match]]:
-    """All pairs of words that may match, by place in the reference; equal words match exactly only."""
+    """Yield all pairs of words that may match, by position in the reference; equal words only exactly."""
     places: dict[str, list[int]] = defaultdict(list)
     for position, word in enumerate(reply):
         places[word].append(position)
@@ -329,7 +329,7 @@ def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike)
 
 
 def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Phrases) -> Iterable[Match]:
-    """First those of phrases of the reference, then those of phrases of the reply."""
+    """Yield matches of paraphrases: first by phrases of the reference, then by phrases of the reply."""
     of_reply, of_reference = (_places_of_phrases(text, phrases.longest) for text in (reply, reference))
     for place, other_place, length, other_length in _in_both(of_reference, of_reply, phrases.paraphrases):
         yield Match(other_place, other_length, place, length, PARAPHRASE)
@@ -338,7 +338,7 @@ def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Ph
 
 
 class _Found(NamedTuple):
-    """A phrase of a text, and one of the other text that can stand for it."""
+    """A phrase of a text, and a paraphrase of it in the other text."""
 
     place: int
     other_place: int
@@ -351,7 +351,7 @@ def _in_both(
     others: Mapping[str, Sequence[int]],
     table: Mapping[str, Sequence[str]],
 ) -> Iterator[_Found]:
-    """By place, then length, then in the order of the table."""
+    """Yield the paraphrases by position, then length, then in the order of the table."""
     phrases_in_table = phrases.keys() & table.keys()
     by_place = sorted(
         (place, _length(phrase), phrase) for phrase in phrases_in_table for place in phrases[phrase]
@@ -401,7 +401,7 @@ _ENDINGS = (
 
 @lru_cache(maxsize=1 << 16)
 def _meanings(lexicon: Lexicon, version: str, word: str) -> frozenset[str]:
-    """As METEOR 1.5 finds them in this version of the lexicon."""
+    """Return the meanings of a word as METEOR 1.5 finds them in this version of the lexicon."""
     bases = lexicon.irregular(word) or _regular(lexicon, word)
     return frozenset(synset[1:] for form in (word, *bases) for synset in lexicon.listed(form))
 
@@ -414,7 +414,7 @@ def _regular(lexicon: Lexicon, word: str) -> tuple[str, ...]:
 
 
 def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[str]]:
-    """As NLTK finds them: which of the words are among the members of a word's synsets, as written there."""
+    """Return synonyms as NLTK finds them: the words that are members, as written, of a word's synsets."""
     version = lexicon.fingerprint
     listed = {word: lexicon.listed(word) for word in words if "_" not in word}
     together: dict[str, list[str]] = defaultdict(list)

@@ -26,9 +26,9 @@ class Pmi(GradeMetric[Sums], ReadInContext):
     higher_is_better = True
 
     length: Literal["mean", "sum"] = "mean"
-    """Over the tokens of a reply: their mean, or their sum."""
+    """The aggregation over the tokens of a reply: their mean, or their sum."""
     scale: Literal["raw", "normalised"] = "raw"
-    """Natural logarithms, or as a share of the reply's own information: 1 where the context tells it all."""
+    """Natural logarithms, or a share of the reply's own information: 1 if the context determines it."""
 
     @property
     def bounds(self) -> Bounds:
@@ -37,22 +37,22 @@ class Pmi(GradeMetric[Sums], ReadInContext):
 
     @property
     def tolerance(self) -> float:
-        """A sum of logarithms is off by what each of them is."""
+        """The error of a mean, or of a sum of logarithms, to which each token contributes."""
         summed = self.length == "sum" and self.scale == "raw"
         return super().tolerance * (TOKENS if summed else 1)
 
     @property
     def statistics(self) -> Hashable:
-        """Both sums over the same tokens, and their number."""
+        """The key of both sums over the same tokens, and their number."""
         return "mutual", self.lm, self.turns, self.join, self.spaces
 
     def announce(self, batch: Batch) -> None:
-        """The reply after its context and without it."""
+        """Announce each reply after its context, and without it."""
         texts = self.texts(batch)
         reading(batch, self.lm).add([*texts, *_bare(texts)])
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined where the reply or what comes before it is blank."""
+        """The sums and numbers of tokens; undefined where the reply or its context is blank."""
         texts = self.texts(batch)
         read = reading(batch, self.lm)
         rows = [_mutual(*pair) for pair in zip(read.answers(texts), read.answers(_bare(texts)), strict=True)]
@@ -68,12 +68,12 @@ class Pmi(GradeMetric[Sums], ReadInContext):
 
 
 def _bare(texts: Texts) -> Texts:
-    """The same texts with nothing before them: with the same space in front, they have the same tokens."""
+    """Return the texts without their contexts; with the same space in front, they have the same tokens."""
     return [Continuation("", text.text) if text is not None else None for text in texts]
 
 
 def _mutual(in_context: Floats, alone: Floats) -> Sequence[float]:
-    """A first token that has no probability where nothing stands before it is left out on both sides."""
+    """Sum both; a first token without a probability, as it has no context, is omitted on both sides."""
     tokens = min(len(in_context), len(alone))
     if not tokens:
         return [math.nan] * 3

@@ -32,7 +32,7 @@ class Prd(DistributionMetric):
     """The number of clusterings, over which precision and recall are averaged."""
     seed: int = 0
     sample: int = 5000
-    """Points of each side that are clustered: all, or this many, drawn by a hash of their texts."""
+    """The maximum number of points of each side that are clustered, sampled by a hash of their texts."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,7 +51,7 @@ class Prd(DistributionMetric):
 
     @property
     def tolerance(self) -> float:
-        """A point between two clusters may fall into the other when vectors differ in their last digit."""
+        """The error that arises if a point between two clusters changes its cluster by a rounding error."""
         return max(0.02, super().tolerance)
 
     def score(self, tally: Points) -> float:
@@ -59,12 +59,12 @@ class Prd(DistributionMetric):
         return self._curve(*self._shares(self._cluster_once(tally))).best
 
     def notes(self, tally: Points) -> Notes:
-        """Its spread and baseline, a warning where there are few points for the clusters, and the curve."""
+        """The spread and baseline, a warning where clusters have few points, and the curve."""
         curve = self._curve(*self._shares(self._cluster_once(tally)))
         return Notes(self._numbers(tally), self._warning(tally), curve=curve)
 
     def _warning(self, tally: Points) -> str:
-        """With a few points in each cluster the number is mostly noise."""
+        """A warning where clusters have few points, since the score is mostly noise then."""
         sizes = tally.generated.count, tally.people.count
         if min(sizes) >= 5 * self.clusters or math.isnan(self.score(tally)):
             return ""
@@ -86,7 +86,7 @@ class Prd(DistributionMetric):
         return {**sizes, "spread": spread} | ({} if math.isnan(null) else {"null": null})
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
-        """The same clusters with fewer points in them; how far clusterings differ stands beside the value."""
+        """The score with each block left out in turn; the clusters stay the same."""
         labels = self._cluster_once(tally)
         of_people = tally.people.blocks(blocks)[: self.sample]
         of_generated = tally.generated.blocks(blocks)[: self.sample]
@@ -104,7 +104,7 @@ class Prd(DistributionMetric):
         return np.array([self._curve(*self._shares(part)).best for part in left])
 
     def _null(self, tally: Points) -> float:
-        """What two samples of these sizes would show if both were people's; NaN where people are too few.
+        """Return the score expected of two samples of people's points of these sizes, or NaN.
 
         Two halves of people's own, no dialogue in both. What they lack of 1 grows with the root of 1/n + 1/m.
         """
@@ -155,7 +155,7 @@ class Prd(DistributionMetric):
         return ratio(counts.astype(float), counts.sum(axis=1)[:, None])
 
     def _curve(self, people: Floats, generated: Floats) -> PrecisionRecall:
-        """Averaged over runs."""
+        """Return the curve, averaged over runs."""
         slopes = np.tan(np.arange(1, self.angles + 1) / (self.angles + 1) * math.pi / 2)[:, None]
         precision = np.mean(
             [np.minimum(slopes * real, own).sum(axis=1) for real, own in zip(people, generated, strict=True)],

@@ -27,9 +27,9 @@ class Relatedness(MeanMetric):
     at_once = True
 
     encoder: Encoder = TransformerEncoder("mpnet")
-    """Whose vectors of texts are compared."""
+    """The encoder whose vectors of texts are compared."""
     turns: int = 1
-    """How many of the last turns stand for the context, one on each line."""
+    """The number of last turns that represent the context, one on each line."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,11 +38,11 @@ class Relatedness(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """A cosine."""
+        """The bounds of a cosine."""
         return Bounds(-1, 1)
 
     def grade(self, batch: Batch) -> Floats:
-        """Undefined where nothing is said, in the reply or before it, and for a vector without length."""
+        """The cosines; undefined where the reply or its context is blank, and for a vector of zeros."""
         contexts = keep_latest(self.encoder, self._contexts(batch))
         replies = [example.response.strip() for example in batch]
         both = np.array(
@@ -58,7 +58,7 @@ class Relatedness(MeanMetric):
         return values
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which contexts were read without their oldest part, and which replies without their end."""
+        """Warnings about contexts read without their oldest part, and replies read without their end."""
         replies = (example.response.strip() for example in batch)
         return [
             *note_cutting(batch, self.encoder, enumerate(self._contexts(batch)), contexts=True),

@@ -29,9 +29,9 @@ BLENDS: Mapping[Blend, Callable[[Floats, Floats], Floats]] = MappingProxyType(
 
 PARTS = ("unreferenced", "referenced")
 DIGITS = 6
-"""Of a fitted end: so many can be read and typed again, and no score shows the rest."""
+"""The significant digits of a fitted end, few enough to be read and typed again."""
 FEW = 20
-"""Replies below which it is warned of that the two at the ends decide the scale."""
+"""The number of replies below which a warning says that the lowest and highest determine the scale."""
 
 
 class ScaleEnds(NamedTuple):
@@ -42,11 +42,11 @@ class ScaleEnds(NamedTuple):
 
     @property
     def is_set(self) -> bool:
-        """Whether somebody has said, or found, what the values are."""
+        """Whether the ends were set or fitted."""
         return self.low < self.high
 
     def apply(self, values: Floats) -> Floats:
-        """Between 0 and 1; values beyond the ends are at the ends, and all are undefined without any."""
+        """The values on the scale from 0 to 1, clipped; undefined if the ends are not set."""
         if not self.is_set:
             return np.full(len(values), math.nan)
         return np.clip((values - self.low) / (self.high - self.low), 0, 1)
@@ -62,7 +62,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
     needs = frozenset({"context", "references"})
 
     blend: Blend = "arithmetic"
-    """What is made of the two: their mean, the root of their product, the lower, or the higher."""
+    """The combination of the two: their mean, the root of their product, the lower, or the higher."""
     unreferenced_low: float = 0.0
     """The probability that becomes 0; where all four are 0, they are fitted to all replies of the run."""
     unreferenced_high: float = 0.0
@@ -86,19 +86,19 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of the scale."""
+        """The bounds of the scale."""
         return Bounds(0, 1)
 
     @property
     def tolerance(self) -> float:
-        """What a part may be off by, stretched as its scale is; a root is off by more near 0."""
+        """The error of a part on its scale; that of a root is larger near 0."""
         widths = [span.high - span.low for span in map(self._span, PARTS) if span.is_set]
         off = super().tolerance / min([1.0, *widths])
         return math.sqrt(off) if self.blend == "geometric" else off
 
     @property
     def statistics(self) -> Hashable:
-        """Both parts, with every way of pooling, however they are scaled and blended."""
+        """The key of both parts with every way of pooling, which serve all scales and blends."""
         return replace(self.unfitted, blend="arithmetic", pooling="max")
 
     def measure(self, batch: Batch) -> Sums:
@@ -110,7 +110,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         return [*PooledBesideReferences.warnings(self, batch), *JudgedInContext.warnings(self, batch)]
 
     def score_each(self, tally: Sums) -> Floats:
-        """Undefined where a part is, and on a scale that was never fitted."""
+        """The blended score; undefined where a part is, and on a scale that was never fitted."""
         scaled = [self._span(part).apply(values) for part, values in self._parts(tally).items()]
         return BLENDS[self.blend](*scaled)
 
@@ -164,12 +164,12 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
 
 def _span_of(values: Floats) -> ScaleEnds:
-    """The lowest and the highest; ends that are the same when they can be typed again are no scale."""
+    """Return the lowest and the highest value, rounded; ends that are equal then are no scale."""
     return ScaleEnds(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
 
 
 def _ends(spans: Mapping[str, ScaleEnds], joint: str = "_") -> dict[str, Any]:
-    """The ends of all scales by their settings' names."""
+    """Return the ends of all scales by the names of their settings."""
     return {
         f"{part}{joint}{end}": value for part, span in spans.items() for end, value in span._asdict().items()
     }

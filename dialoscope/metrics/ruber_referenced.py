@@ -33,15 +33,15 @@ FOLDS: Mapping[Pooling, tuple[np.ufunc, ...]] = MappingProxyType(
         "max-min": (np.maximum, np.minimum),
     }
 )
-"""How the vectors of a text become one, dimension by dimension; several are put one after the other."""
+"""The functions that pool the vectors of a text in each dimension; results of several are concatenated."""
 
 VERSION = 1
-"""Raised when the same vectors give other cosines than before, so that the score cache is not asked."""
+"""Raised if the same vectors give other cosines than before, so that cached scores are not used."""
 
 
 @dataclass(frozen=True)
 class PooledBesideReferences(Metric[Sums]):
-    """A metric of how near a reply is to a reference, each pooled into one vector."""
+    """A metric of the similarity of a reply and a reference, each pooled into one vector."""
 
     tally = Sums
     needs = frozenset({"references"})
@@ -50,11 +50,11 @@ class PooledBesideReferences(Metric[Sums]):
     paths = frozenset({"vectors"})
 
     encoder: Encoder = TransformerEncoder()
-    """Whose vectors of tokens are pooled; encoder.layer says after which layer."""
+    """The encoder of the tokens; `encoder.layer` is the layer whose vectors are pooled."""
     vectors: str = ""
     """Word vectors in place of the encoder: an asset, a file, a folder; empty: the encoder's."""
     pooling: Pooling = "max"
-    """The highest value of each dimension, the lowest, the mean, or the highest and then the lowest."""
+    """The pooling of each dimension: the highest value, the lowest, the mean, or both extremes."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", str(self.vectors))  # a Path is plain enough
@@ -64,7 +64,7 @@ class PooledBesideReferences(Metric[Sums]):
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """The word vectors where some are named, else the encoder."""
+        """The word vectors if they are set, else the encoder."""
         return tuple(
             self._words if model is self.encoder and self.vectors else model for model in super().backends
         )
@@ -78,7 +78,7 @@ class PooledBesideReferences(Metric[Sums]):
         return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies, or references of theirs, were read without their end."""
+        """Warnings about replies, or their references, that were read without their end."""
         return [] if self.vectors else note_cut_references(batch, self.encoder, str)
 
     @property
@@ -113,26 +113,26 @@ class RuberReferenced(PooledBesideReferences, GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a cosine."""
+        """The bounds of a cosine."""
         return Bounds(-1, 1)
 
     @property
     def statistics(self) -> Hashable:
-        """All ways of pooling, whichever is asked for."""
+        """The key of the cosines after all ways of pooling."""
         return replace(self, pooling="max")
 
     def measure(self, batch: Batch) -> Sums:
-        """A cosine for each way of pooling."""
+        """The cosine of each reply for each way of pooling."""
         return Sums(self.similarities(batch))
 
     def score_each(self, tally: Sums) -> Floats:
-        """The cosine after the pooling that is asked for."""
+        """The cosine after the selected pooling."""
         return np.asarray(tally.rows[:, POOLINGS.index(self.pooling)], float)
 
 
 @dataclass(frozen=True)
 class _PooledWords(WordVectorMetric):
-    """The same with one vector for each word, whatever stands around it."""
+    """The same metric with a fixed vector for each word, independent of its context."""
 
     name = "ruber-referenced"
     version = 1
@@ -141,7 +141,7 @@ class _PooledWords(WordVectorMetric):
     pooling: Pooling = "max"
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
-        """The cosine of what is pooled from either."""
+        """The cosine of the pooled vectors."""
         return cosines(*(self._pool(texts, rows) for rows in (replies, references)))
 
     def _pool(self, texts: VectorTexts, rows: Ints) -> Floats:
@@ -149,7 +149,7 @@ class _PooledWords(WordVectorMetric):
 
 
 def compare_couples(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
-    """The cosines of all couples in each way of pooling; what is known comes from the score cache."""
+    """Return the cosines of all couples for each way of pooling, from the score cache where it has them."""
     rows = compute_cached(
         f"pooled cosines v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
@@ -163,7 +163,7 @@ def compare_couples(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
 def _cosines(
     encoder: Encoder, couples: Sequence[Couple], places: Sequence[int]
 ) -> Iterator[tuple[int, Floats]]:
-    """Each text is encoded once; its tokens are let go as soon as they are pooled."""
+    """Yield the cosines of couples; each text is encoded once, and its tokens are dropped once pooled."""
     texts = list(dict.fromkeys(text for index in places for text in couples[index]))
     pooled = {
         text: _pool(tokens.vectors)
@@ -176,7 +176,7 @@ def _cosines(
 
 
 def _pool(vectors: Vectors) -> list[Floats]:
-    """A row for each way of pooling; zeros, which have no direction, for a text without tokens."""
+    """Return a row for each way of pooling; zeros, which have no direction, for a text without tokens."""
     rows = vectors if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
     return [
         np.concatenate([fold.reduce(rows, axis=0) for fold in FOLDS[pooling]]).astype(float)[None]
