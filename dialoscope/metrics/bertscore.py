@@ -77,7 +77,7 @@ class Bertscore(GradeMetric[Sums]):
 
     def measure(self, batch: Batch) -> Sums:
         """Precision, recall and F, each with the reference that is best for it; undefined without any."""
-        level, corpus = self._level(), self._corpus()  # first, so that a wrong file is told at once
+        level, corpus = self._level(), self._corpus()  # first, to report a wrong file at once
         compared = batch.once(
             (Bertscore, self.encoder, self.leading_space),
             lambda: _compare(batch, self.encoder, self._as_read),

@@ -50,7 +50,7 @@ class SelfConsistency(GradeMetric[Sums]):
 
     @property
     def statistics(self) -> Hashable:
-        """The key of the judgements, which serve mean, most and latest."""
+        """The key of the judgements, which serve every choice of `over`."""
         return dataclasses.replace(self, over="mean")
 
     def announce(self, batch: Batch) -> None:

@@ -29,14 +29,14 @@ Bools = NDArray[np.bool_]
 
 CHUNK = 8192
 SPLITS = 20
-"""Into halves, at most; many points need fewer."""
+"""The maximum number of splits into halves; many points need fewer."""
 FEWEST = 4
-"""Points that a half must have."""
+"""The minimum number of points of a half."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """How many points there are, their mean, and how they lie around it; those of two sets can be added."""
+    """The number, mean and scatter of points; the moments of two sets can be added."""
 
     count: int
     mean: Floats  # (dims,)
@@ -46,18 +46,18 @@ class Moments:
 
     @classmethod
     def of(cls, points: NDArray[Any]) -> "Moments":
-        """Of the rows of an array of any kind of numbers."""
+        """Return the moments of the rows of an array of any kind of numbers."""
         parts = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
         return cls.from_chunks(parts, points.shape[1])
 
     @classmethod
     def from_chunks(cls, chunks: Iterable[NDArray[Any]], dims: int) -> "Moments":
-        """Of the rows of many arrays, of which no more than one is held at a time."""
+        """Return the moments of the rows of many arrays, only one of which is in memory at a time."""
         return reduce(add, map(_of_chunk, chunks), cls(0, np.zeros(dims), np.zeros((0, dims))))
 
     @property
     def dims(self) -> int:
-        """How many numbers a point has."""
+        """The number of dimensions."""
         return len(self.mean)
 
     @property
@@ -77,11 +77,11 @@ class Moments:
 
     @property
     def trace(self) -> float:
-        """That of the covariance: the variances of all dimensions together."""
+        """The trace of the covariance: the sum of the variances of all dimensions."""
         return self.squares / (self.count - 1) if self.count > 1 else math.nan
 
     def __add__(self, other: "Moments") -> "Moments":
-        """Those of both sets together."""
+        """Return the moments of both sets together."""
         if not (self.count and other.count):
             return self if self.count else other
         count, apart = self.count + other.count, other.mean - self.mean
@@ -93,7 +93,7 @@ class Moments:
         return Moments(count, mean, self.scatter + other.scatter + between)
 
     def without(self, part: "Moments") -> "Moments":
-        """Those of the points that are not in a part; as many as there are dimensions must be left."""
+        """Return the moments of the points not in a part, which must be at least as many as dimensions."""
         count, apart = self.count - part.count, part.mean - self.mean
         between = np.outer(apart, apart * (self.count * part.count / count))
         mean = self.mean - apart * (part.count / count)
@@ -110,7 +110,7 @@ def _of_chunk(points: NDArray[Any]) -> Moments:
 
 
 def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float:
-    """The distance between the Gaussians with these moments; undefined for fewer than two points on a side.
+    """Return the distance of the Gaussians with these moments; undefined for fewer than two points on a side.
 
     `squared=False` takes the distance of the means as it is, which is what the paper prints.
     """
@@ -123,13 +123,13 @@ def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float
 
 
 def fidelity(real: Moments, generated: Moments) -> float:
-    """The sum of the singular values of the product of the roots of two covariances."""
+    """Return the sum of the singular values of the product of the roots of two covariances."""
     scale = math.sqrt((real.count - 1) * (generated.count - 1))
     return nuclear_norm(_factor(real) @ _factor(generated).T) / scale
 
 
 def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
-    """The moments of all parts but one, for each part in turn."""
+    """Yield the moments of all parts but one, for each part in turn."""
     whole = reduce(add, parts)
     for index, part in enumerate(parts):
         if whole.count - part.count >= max(1, whole.dims):
@@ -147,21 +147,21 @@ class Halves(NamedTuple):
 
 
 class PointSet(NamedTuple):
-    """Points, and which of them belong together."""
+    """Points with their items; points of the same item depend on each other."""
 
     points: Floats
     items: Ints
 
 
 class ExactTerms(NamedTuple):
-    """What samples show without bias."""
+    """Unbiased estimates from samples."""
 
     between: float
     """The squared distance of the means."""
     traces: tuple[float, float]
-    """Those of the two covariances."""
+    """The traces of the two covariances."""
     worth: tuple[float, float]
-    """How many points that do not belong together a point is worth, on either side."""
+    """The number of independent points that a point is worth, on either side."""
 
 
 def debiased(
@@ -173,7 +173,7 @@ def debiased(
     squared: bool = True,
     seed: int = 0,
 ) -> float:
-    """An estimate of the distance between what the points were drawn from, which the plain one overstates.
+    """Estimate the distance of the distributions the points are samples of, which `frechet` overestimates.
 
     Points with the same item belong together (they share a context, say), whichever side they are on; those
     of different items must be independent. An estimate without bias lies below 0 as often as above where
@@ -187,7 +187,7 @@ def debiased(
 def debiased_from_halves(
     real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
 ) -> float:
-    """The same for more points than can be held, from the moments of two halves of the items."""
+    """Estimate the distance from moments of two halves of the items, for points that exceed the memory."""
     halves = [Halves(real, generated)]
     if _too_few(halves):
         return math.nan
@@ -201,7 +201,7 @@ def debiased_from_halves(
 def null(
     points: Floats, items: Ints, sizes: tuple[int, int], *, squared: bool = True, seed: int = 0
 ) -> float:
-    """The plain distance to be expected of two samples of these sizes if both were drawn like the points.
+    """Return the plain distance expected of two samples of these sizes from the distribution of the points.
 
     The two do not share items. Where they do (both answer the same contexts), plain values are lower than
     this, and only the debiased one can be read by itself.
@@ -240,7 +240,7 @@ def _estimate_distance(halves: Sequence[Halves], terms: ExactTerms, *, squared: 
 
 
 def _mean_term(between: float, *, squared: bool) -> float:
-    """An estimate below 0 stays below 0 when it is not squared."""
+    """Return the term of the means; an estimate below 0 stays below 0 when it is not squared."""
     return between if squared else math.copysign(math.sqrt(abs(between)), between)
 
 
@@ -249,12 +249,12 @@ def _too_few(halves: Sequence[Halves]) -> bool:
 
 
 def _enough(points: int) -> int:
-    """How many halvings make their choice negligible beside the noise of so many points."""
+    """Return the number of halvings after which their choice is negligible beside the sampling noise."""
     return min(SPLITS, max(2, 6000 // max(points, 1)))
 
 
 def _halvings(real: PointSet, generated: PointSet, seed: int, count: int) -> list[tuple[Bools, Bools]]:
-    """Which points are in the first half, so many times; items of one side and of both are halved apart."""
+    """Return masks of first halves; items of one side and those of both are halved separately."""
     items = np.unique(np.concatenate([real.items, generated.items]))
     places = [np.searchsorted(items, side.items) for side in (real, generated)]
     kinds = np.isin(items, real.items) * 2 + np.isin(items, generated.items)
@@ -278,11 +278,11 @@ def _halve(points: Floats, first: Bools) -> tuple[Moments, Moments]:
 
 
 class Summary(NamedTuple):
-    """One side as a whole, made from items, which are independent, and not from points, which need not be."""
+    """Statistics of a side, computed from items, which are independent, as points need not be."""
 
     mean: Floats
     added: Floats
-    """What each item adds to the mean (items, dims); the sum of all is 0."""
+    """The contribution of each item to the mean (items, dims); they add up to 0."""
     noise: float
     """The expected squared distance of the mean from the true one."""
     trace: float
@@ -300,7 +300,7 @@ def _summary(side: PointSet, items: Ints) -> Summary:
 
 
 def _noise(added: Floats, other: Floats, items: int) -> float:
-    """The covariance of two means, over all dimensions, from what each of so many items adds to either."""
+    """Return the covariance of two means, over all dimensions, from the contributions of items."""
     return float(np.vdot(added, other)) * items / (items - 1) if items > 1 else 0.0
 
 
@@ -316,7 +316,7 @@ def _exact_terms(real: PointSet, generated: PointSet) -> ExactTerms:
 
 
 def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Levels, Levels, Levels]:
-    """Of the sides with each other, and of either with itself; always between points of different halves."""
+    """Return levels of both sides, and of either with itself, always between different halves."""
     crossed = [pair for real, other in halves for pair in ((real[0], other[1]), (real[1], other[0]))]
     return (
         _levels_of(crossed, worth),
@@ -336,7 +336,7 @@ def _sample_squares(real: Moments, generated: Moments) -> Floats:
 
 
 def _factor(moments: Moments) -> Floats:
-    """A matrix whose product with itself, transposed and itself, is the scatter."""
+    """Return a matrix B for which B'B is the scatter."""
     if not moments.is_scatter:
         return moments.spread
     try:

@@ -1,4 +1,4 @@
-"""How rare tokens are: in how many texts of people each occurs, and the weight that follows from it."""
+"""Document frequencies of tokens in people's texts, and the weights derived from them."""
 
 import dataclasses
 from collections import Counter
@@ -25,7 +25,7 @@ from dialoscope.models.protocols import Encoder
 
 @dataclass(frozen=True)
 class Sentences:
-    """Texts of people in a file: a text on each line, or anything that replies can be read from."""
+    """People's texts in a file: a text on each line, or anything that replies can be read from."""
 
     name: ClassVar[str] = "sentences"
     version: ClassVar[int] = 1
@@ -34,14 +34,14 @@ class Sentences:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the file holds."""
+        """A hash of the content of the file."""
         try:
             return hash_path(Path(self.file))
         except BackendError as absent:
             raise MetricError(f"idf must be none, references, or a file of texts. {absent}") from absent
 
     def texts(self) -> Iterator[str]:
-        """Each line; of a row with references those, else its response; of a dialogue every turn."""
+        """Yield each line; the references of a row, or else its response; every turn of a dialogue."""
         if Path(self.file).suffix.lower() == ".txt":
             yield from filter(str.strip, _lines(Path(self.file)))
             return
@@ -59,7 +59,7 @@ def _lines(path: Path) -> list[str]:
 
 
 class Frequencies(NamedTuple):
-    """In how many of some texts each token occurs."""
+    """The number of texts in which each token occurs."""
 
     texts: int
     ids: Ints
@@ -75,7 +75,7 @@ class Frequencies(NamedTuple):
 
 
 def frequencies(ids: Ints, owner: Ints, times: Ints) -> Frequencies:
-    """Of tokens, each with the text it is of, and for each text how often it is there."""
+    """Return document frequencies of tokens with their texts; a text counts as often as it occurs."""
     order = np.lexsort((ids, owner))
     ids, owner = ids[order], owner[order]
     once = begins_run(ids, owner)
@@ -85,7 +85,7 @@ def frequencies(ids: Ints, owner: Ints, times: Ints) -> Frequencies:
 
 
 def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Frequencies:
-    """Of all texts of a corpus, each as the encoder is to read it; counted once, then remembered."""
+    """Return the frequencies in all texts of a corpus, as the encoder reads them; counts are cached."""
     shallow = _shallowest(encoder)
     (table,) = compute_cached(
         f"document frequencies {signature(shallow)} {shallow.fingerprint}",
@@ -98,14 +98,14 @@ def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[s
 
 
 def _shallowest(encoder: Encoder) -> Encoder:
-    """The encoder without its layers, where they can be left out: the tokens of a text need none."""
+    """Return the encoder without its layers if possible, as tokenizing needs none."""
     if isinstance(encoder, TransformerEncoder):
         return dataclasses.replace(encoder, layer=0)
     return encoder
 
 
 def _count_tokens(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Ints:
-    """A column for each token that occurs, with its number and its count; before it, the number of texts."""
+    """Return a column with the number and count of each token, after one with the number of texts."""
     times = Counter(map(read_as, corpus.texts()))
     if not times:
         raise MetricError(f"{printable(corpus.file)} holds no text, so that no token can be weighed by it.")
