@@ -280,7 +280,7 @@ def debiased_without(
             frechet_module.PointSet(generated[kept[1]], generated_items[kept[1]]),
         )
         some = [(first[kept[0]], second[kept[1]]) for first, second in halvings]
-        values.append(frechet_module._debiased_of(*rest, some, squared=squared))
+        values.append(frechet_module._estimate_from_halvings(*rest, some, squared=squared))
     return np.array(values)
 
 

@@ -32,7 +32,7 @@ import torch
 from lexical import Pair, load_pairs  # the benchmark beside this one
 
 from benchmarks._shared import benchmark_parser, fail, peak_memory, skip
-from dialoscope.metrics.shared.matching import Couple, TokenMatches, matched, scores
+from dialoscope.metrics.shared.matching import Couple, TokenMatches, compute_matches, scores
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.locations import model_folder
 
@@ -149,7 +149,7 @@ def on_gpu(encoder: TransformerEncoder) -> bool:
 def our_scores(encoder: TransformerEncoder, pairs: list[Pair]) -> np.ndarray:
     """As the metric works them out, without looking into the score cache or writing to it."""
     couples = [Couple("", ""), *(Couple(*pair) for pair in pairs)]  # the first shows the tokens around a text
-    found = dict(matched(encoder, couples, range(len(couples))))
+    found = dict(compute_matches(encoder, couples, range(len(couples))))
     matches = TokenMatches.of([found[place] for place in range(len(couples))])
     special = matches.ids[: matches.lengths[0]]
     return np.stack(scores(matches, special, np.ones(len(matches.ids))), axis=1)[1:]

@@ -10,7 +10,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
 
-from dialoscope.metrics.shared.word_counts import TABLE, TABLE_TOKENIZER, counted
+from dialoscope.metrics.shared.word_counts import TABLE, TABLE_TOKENIZER, count_texts_with
 from dialoscope.models.dialogue_assets import read_dialogues
 from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.training.dialogue_split import whole_dialogues
@@ -21,7 +21,7 @@ FEWEST = 3
 
 def main(folder: Path) -> None:
     """Write the table, the commonest words first."""
-    found = counted(utterances(), Tokenizer(TABLE_TOKENIZER))
+    found = count_texts_with(utterances(), Tokenizer(TABLE_TOKENIZER))
     kept = sorted(((-count, word) for word, count in found.items() if count >= FEWEST))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / TABLE).write_text("".join(f"{word}\t{-count}\n" for count, word in kept), encoding="utf-8")

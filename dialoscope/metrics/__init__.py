@@ -101,11 +101,11 @@ SUITES: Mapping[str, Sequence[str]] = MappingProxyType(
 )
 
 _ATTRIBUTES = ("name", "version", "paper", "higher_is_better", "tally")
-"""What the class of a metric must have beside its methods."""
+"""The attributes that the class of a metric must have beside its methods."""
 
 
 def metric(text: str, *, licence: str | None = None) -> Metric[Any]:
-    """The one metric that the text names; for `licence` see `metrics`."""
+    """Return the one metric that the text names; for `licence` see `metrics`."""
     named = metrics(text, licence=licence)
     if len(named) != 1:
         raise MetricError(f"'{text}' names {len(named)} metrics; one is wanted here.")
@@ -113,7 +113,7 @@ def metric(text: str, *, licence: str | None = None) -> Metric[Any]:
 
 
 def metrics(text: str, *, licence: str | None = None) -> list[Metric[Any]]:
-    """All metrics that the text names: `rouge:order=1/2/l` is three of them.
+    """Return all metrics that the text names: `rouge:order=1/2/l` is three of them.
 
     Where `licence` is `permissive`, models that the text does not name are replaced by permissive ones, and
     a metric that has none is refused. A text alone names the same metric always: `DIALOSCOPE_LICENCE` is for
@@ -123,9 +123,9 @@ def metrics(text: str, *, licence: str | None = None) -> list[Metric[Any]]:
 
 
 def check_licences(named: list[Metric[Any]], licence: str | None) -> list[Metric[Any]]:
-    """The metrics, none of which needs an asset that is not permissive where `licence` is `permissive`."""
+    """Return the metrics; refuse those that need a restricted asset if `licence` is `permissive`."""
     if licence is not None:
-        licences.check({str(one): one.asset_names for one in named}, licences.read_choice(licence))
+        licences.check({str(metric): metric.asset_names for metric in named}, licences.read_choice(licence))
     return named
 
 
@@ -154,15 +154,15 @@ def _named(text: str, licence: str | None) -> list[Metric[Any]]:
 
 
 def _words(chosen: type[Metric[Any]], key: str, value: str) -> list[str]:
-    """The values between slashes, which in a path have another meaning."""
+    """Split a value at its slashes, unless the setting is a path."""
     return [value] if key in chosen.paths else value.split("/")
 
 
 def _models(
     settings: Mapping[str, str], preset: Mapping[str, Any], chosen: type[Metric[Any]], *, is_permissive: bool
 ) -> dict[str, Any]:
-    """The models among the settings; `lm=gpt2,lm.window=512` sets one and something of its own."""
-    found: dict[str, Any] = {}
+    """Return the models among the settings; `lm=gpt2,lm.window=512` sets a model and one of its settings."""
+    models: dict[str, Any] = {}
     for name, kind in setting_types(chosen).items():
         own = {key.partition(".")[2]: word for key, word in settings.items() if key.startswith(f"{name}.")}
         usual = preset.get(name, getattr(chosen, name, None))  # a variant may want its model in another way
@@ -173,24 +173,24 @@ def _models(
             model = (
                 resolve_model(kind, model, default=usual, settings=own) if isinstance(model, str) else model
             )
-            found[name] = _set(chosen, name, model, own)
-    return found
+            models[name] = _set(chosen, name, model, own)
+    return models
 
 
 def _permissive(model: Any) -> Any:  # noqa: ANN401 - of any kind
-    """The model, or the permissive one that can be used in its place."""
+    """Return the model, or the permissive model that can replace it."""
     asset = ASSETS.get(getattr(model, "model", ""))
     return dataclasses.replace(model, model=asset.permissive) if asset and asset.permissive else model
 
 
 def _set(chosen: type[Metric[Any]], name: str, model: Any, own: Mapping[str, str]) -> Any:  # noqa: ANN401
-    """A model with settings of its own."""
+    """Return the model with these of its own settings."""
     hints = get_type_hints(type(model))
-    known = [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
+    names = [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
     for key in own:
-        if key not in known:
+        if key not in names:
             raise MetricError(
-                f"{chosen.name}: {name} has no setting '{key}'. It has: {', '.join(known) or 'none'}."
+                f"{chosen.name}: {name} has no setting '{key}'. It has: {', '.join(names) or 'none'}."
             )
     read = {key: _read(chosen, f"{name}.{key}", word, hints[key]) for key, word in own.items()}
     return dataclasses.replace(model, **read) if read else model
@@ -204,17 +204,17 @@ def suite(name: str, *, licence: str | None = None) -> list[Metric[Any]]:
 
 
 def metric_names() -> list[str]:
-    """Our own metrics, then those of plug-ins."""
+    """Return the names of our own metrics, then those of plug-ins."""
     return [*METRICS, *(name for name in _plugins() if name not in METRICS)]
 
 
 def metric_class(name: str) -> type[Metric[Any]]:
-    """The class of a metric, imported when asked for."""
-    place = METRICS.get(name)
-    if place is not None:
-        module, _, attribute = place.partition(":")
-        found: type[Metric[Any]] = getattr(import_module(module), attribute)
-        return found
+    """Return the class of a metric, which is imported on first use."""
+    location = METRICS.get(name)
+    if location is not None:
+        module, _, attribute = location.partition(":")
+        chosen: type[Metric[Any]] = getattr(import_module(module), attribute)
+        return chosen
     if name in _plugins():
         return _load_plugin(_plugins()[name])
     hint = did_you_mean(name, metric_names(), f"There are: {', '.join(metric_names())}.")
@@ -223,7 +223,7 @@ def metric_class(name: str) -> type[Metric[Any]]:
 
 @cache
 def _plugins() -> Mapping[str, metadata.EntryPoint]:
-    """Metrics of other packages, through the entry point `dialoscope.metrics`."""
+    """Return the metrics of other packages, from the entry point `dialoscope.metrics`."""
     entries: dict[str, metadata.EntryPoint] = {}
     for package in metadata.distributions():
         try:
@@ -236,7 +236,7 @@ def _plugins() -> Mapping[str, metadata.EntryPoint]:
 
 
 def _load_plugin(entry: metadata.EntryPoint) -> type[Metric[Any]]:
-    """Import the class that an entry point names; whatever is wrong with it, the message says whose it is."""
+    """Import the class that an entry point names; the message of every error names the package."""
     try:
         plugin = entry.load()
     except (Exception, SystemExit) as error:  # a module may do anything when it is imported
@@ -252,7 +252,7 @@ def _load_plugin(entry: metadata.EntryPoint) -> type[Metric[Any]]:
 
 @contextmanager
 def plugin_named(chosen: type[Metric[Any]]) -> Iterator[None]:
-    """Say which plug-in it was that raised an exception, if the metric is one."""
+    """Name the plug-in in the message of an exception, if the metric is one."""
     try:
         yield
     except DialoscopeError:
@@ -315,13 +315,13 @@ def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
     if variant is None:
         return {}
     if variant not in chosen.variants:
-        known = ", ".join(chosen.variants)
-        raise MetricError(f"{chosen.name} has no variant '{variant}'. Choose one of: {known}.")
+        variants = ", ".join(chosen.variants)
+        raise MetricError(f"{chosen.name} has no variant '{variant}'. Choose one of: {variants}.")
     return dict(chosen.variants[variant])
 
 
 def _read(chosen: type[Metric[Any]], key: str, word: str, hint: object) -> object:
-    """A setting's value from its text; a text of a wrong choice is refused by the metric itself."""
+    """Return the value of a setting from its text; the metric itself refuses wrong choices."""
     try:
         return read_value(word, hint)
     except ValueError as expected:

@@ -31,11 +31,11 @@ class Adem(GradeMetric[Sums]):
     tally = Sums
 
     checkpoint: Regressor = BilinearRegressor()
-    """The folder that `dialoscope train adem` left; none is shipped."""
+    """The folder that `dialoscope train adem` wrote; none is shipped."""
 
     @property
     def bounds(self) -> Bounds:
-        """The scale on which people rate."""
+        """The bounds of the rating scale."""
         return Bounds(1, 5)
 
     def announce(self, batch: Batch) -> None:
@@ -43,11 +43,11 @@ class Adem(GradeMetric[Sums]):
         self.checkpoint.fingerprint  # noqa: B018
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined for a reply without words, context or reference."""
+        """The predicted ratings; undefined for a reply without words, context or reference."""
         return Sums(self.checkpoint.rate(list(batch)).reshape(-1, 2))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Replies whose context or end was cut for the model."""
+        """Warnings about replies whose context or end was cut for the model."""
         return note_cutting(batch, self.checkpoint, enumerate(batch))
 
     def score_each(self, tally: Sums) -> Floats:
@@ -67,5 +67,5 @@ class Adem(GradeMetric[Sums]):
 
 def _share_of_strange_replies(tally: Sums) -> float:
     strange = tally.rows[:, _STRANGENESS].astype(float)
-    known = strange[~np.isnan(strange)]
-    return float(ratio(np.array([(known > 1).sum()]), np.array([len(known)]))[0])
+    defined = strange[~np.isnan(strange)]
+    return float(ratio(np.array([(defined > 1).sum()]), np.array([len(defined)]))[0])

@@ -20,4 +20,4 @@ class Average(WordVectorMetric):
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
         """The cosine of sums, which is that of means; a word that counts as zeros changes neither."""
-        return cosines(*(texts.folded(some, np.add) for some in (replies, references)))
+        return cosines(*(texts.fold(rows, np.add) for rows in (replies, references)))

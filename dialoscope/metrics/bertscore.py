@@ -14,7 +14,7 @@ from dialoscope.core.tally import Sums
 from dialoscope.metrics.shared.base import Bounds, GradeMetric
 from dialoscope.metrics.shared.bertscore_baseline import Baseline
 from dialoscope.metrics.shared.frequencies import Frequencies, Sentences, corpus_frequencies, frequencies
-from dialoscope.metrics.shared.matching import Couple, TokenMatches, remembered_matches, scores
+from dialoscope.metrics.shared.matching import Couple, TokenMatches, match_couples, scores
 from dialoscope.metrics.shared.truncation_notes import note_cut_references
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Backend, Encoder
@@ -38,14 +38,14 @@ class Bertscore(GradeMetric[Sums]):
     paths = frozenset({"idf", "baseline"})
 
     encoder: Encoder = TransformerEncoder()
-    """Whose vectors of tokens are compared; encoder.layer says after which layer."""
+    """The encoder of the tokens; `encoder.layer` is the layer whose vectors are compared."""
     part: Literal["f1", "precision", "recall"] = "f1"
     idf: str = "none"
-    """Whether rare tokens weigh more: by the references of the system's replies, or by a file of texts."""
+    """The source of weights for rare tokens: the references of the system's replies, or a file of texts."""
     baseline: str = ""
-    """A file that says what unrelated texts score, in bert-score's form; that becomes 0, and 1 stays 1."""
+    """A file of the scores of unrelated texts, in bert-score's form; they become 0, and 1 stays 1."""
     leading_space: bool = True
-    """Whether the first word is read as one within a text, which it is to vocabularies of byte pairs then."""
+    """Whether a space precedes each text, so that byte-pair vocabularies read its first word as any other."""
 
     def __post_init__(self) -> None:
         for name in self.paths:
@@ -61,29 +61,29 @@ class Bertscore(GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a cosine; how far below 0 a baseline moves them, its file says."""
+        """The bounds of a cosine; a baseline moves the lower one by an amount that depends on its file."""
         return Bounds(-math.inf if self.baseline else -1, 1)
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """The encoder, and the files that a number depends on."""
+        """The encoder, and the files that the scores depend on."""
         corpus = () if self.idf in _NO_FILE else (Sentences(self.idf),)
         return self.encoder, *corpus, *((Baseline(self.baseline),) if self.baseline else ())
 
     @property
     def statistics(self) -> Hashable:
-        """All three parts of a reply's score, whichever is asked for."""
+        """The key of all three parts of a reply's score, whichever is selected."""
         return replace(self, part="f1")
 
     def measure(self, batch: Batch) -> Sums:
         """Precision, recall and F, each with the reference that is best for it; undefined without any."""
-        level, corpus = self._level(), self._corpus()  # first, so that a wrong file is told at once
+        level, corpus = self._level(), self._corpus()  # first, to report a wrong file at once
         compared = batch.once(
             (Bertscore, self.encoder, self.leading_space),
             lambda: _compare(batch, self.encoder, self._as_read),
         )
         if self.idf == "references":
-            each = _weighted_by_system(batch, compared)
+            each = _score_by_system(batch, compared)
         else:
             ids = compared.matches.ids
             each = compared.scores(corpus.weights(ids) if corpus else np.ones(len(ids)))
@@ -92,20 +92,20 @@ class Bertscore(GradeMetric[Sums]):
         return Sums((best - level) / (1 - level))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies, or references of theirs, were read without their end."""
+        """Warnings about replies, or their references, that were read without their end."""
         return note_cut_references(batch, self.encoder, self._as_read)
 
     def score_each(self, tally: Sums) -> Floats:
-        """The part that is asked for."""
+        """The selected part of the score."""
         return np.asarray(tally.rows[:, _PARTS.index(self.part)], float)
 
     def _level(self) -> Floats:
-        """What becomes 0, in each part."""
+        """The score that becomes 0, for each part."""
         layer = getattr(self.encoder, "layer", -1)
         return np.array(Baseline(self.baseline).level(layer) if self.baseline else [0.0] * len(_PARTS))
 
     def _corpus(self) -> Frequencies | None:
-        """How often tokens occur in the file that is named, if one is."""
+        """The frequencies of tokens in the file, if there is one."""
         if self.idf in _NO_FILE:
             return None
         return corpus_frequencies(self.encoder, Sentences(self.idf), self._as_read)
@@ -116,22 +116,22 @@ class Bertscore(GradeMetric[Sums]):
 
 
 class _Compared(NamedTuple):
-    """Replies with their references, and how the tokens of each two texts match; equal ones once."""
+    """Replies with their references, and the token matches of each different pair of texts."""
 
     owner: Ints
-    """The reply."""
+    """The index of the reply."""
     couple: Ints
-    """Where it and its reference stand among the matches."""
+    """The index of the reply and its reference among the matches."""
     matches: TokenMatches
     special: Ints
-    """Tokens that the encoder puts around every text."""
+    """The tokens that the encoder puts around every text."""
 
     def scores(self, weights: Floats) -> Floats:
         """Precision, recall and F of each, (comparisons, 3), from the weights of all tokens."""
         return np.stack(scores(self.matches, self.special, weights), axis=1)[self.couple]
 
     def of(self, chosen: NDArray[np.bool_]) -> "_Compared":
-        """Some of them, with no more matches than they need."""
+        """The chosen comparisons, with no more matches than they need."""
         needed, couple = np.unique(self.couple[chosen], return_inverse=True)
         return _Compared(self.owner[chosen], couple, self.matches.take(needed), self.special)
 
@@ -139,27 +139,27 @@ class _Compared(NamedTuple):
 def _compare(batch: Batch, encoder: Encoder, read_as: Callable[[str], str]) -> _Compared:
     numbers = {Couple("", ""): 0}  # whose tokens are those around every text
     owner, couple = [], []
-    for place, example in enumerate(batch):
+    for row, example in enumerate(batch):
         reply = read_as(example.response)
         for reference in example.references:
-            owner.append(place)
+            owner.append(row)
             couple.append(numbers.setdefault(Couple(reply, read_as(reference)), len(numbers)))
-    matches = remembered_matches(encoder, list(numbers) if owner else [])
+    matches = match_couples(encoder, list(numbers) if owner else [])
     special = matches.ids[: matches.lengths[:1].sum()]
     return _Compared(np.array(owner, np.int64), np.array(couple, np.int64), matches, special)
 
 
-def _weighted_by_system(batch: Batch, compared: _Compared) -> Floats:
-    """With the weights that follow from the references of all replies of the same system."""
+def _score_by_system(batch: Batch, compared: _Compared) -> Floats:
+    """Score each comparison with weights from the references of all replies of the same system."""
     systems = np.unique([example.system for example in batch], return_inverse=True)[1][compared.owner]
-    found = np.empty((len(compared.owner), len(_PARTS)))
+    values = np.empty((len(compared.owner), len(_PARTS)))
     for system in np.unique(systems):
         own = compared.of(systems == system)
-        found[systems == system] = own.scores(_reference_frequencies(own).weights(own.matches.ids))
-    return found
+        values[systems == system] = own.scores(_reference_frequencies(own).weights(own.matches.ids))
+    return values
 
 
 def _reference_frequencies(compared: _Compared) -> Frequencies:
-    """Each reference of each reply is a text, so that one of several replies counts several times."""
+    """Return document frequencies; a reference of several replies counts once for each of them."""
     matches, there = compared.matches, compared.matches.is_reference
     return frequencies(matches.ids[there], matches.owner[there], np.bincount(compared.couple))

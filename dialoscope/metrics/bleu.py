@@ -53,7 +53,7 @@ class Bleu(SumMetric):
     lowercase: bool = False
     smoothing: Literal["exp", "floor", "add-k", "none", "tiny", "nltk"] = "exp"
     effective_order: Literal["reply", "always", "never"] = "reply"
-    """Where orders for which a reply is too short are left out: for single replies, everywhere, nowhere."""
+    """Where orders for which a reply is too short are omitted: for single replies, everywhere, nowhere."""
     scale: int = 100
     """The value of a perfect reply."""
 
@@ -67,12 +67,12 @@ class Bleu(SumMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """From 0 to the scale."""
+        """From 0 to the value of a perfect reply."""
         return Bounds(0, self.scale)
 
     @property
     def statistics(self) -> Hashable:
-        """The same for all orders up to 4, and for every smoothing but NLTK's."""
+        """The key of the counts, which serve all orders up to 4 and every smoothing but NLTK's."""
         return "bleu", max(4, self.order), self.tokenizer, self.lowercase, self._fewest
 
     def measure(self, batch: Batch) -> Sums:
@@ -83,7 +83,7 @@ class Bleu(SumMetric):
         references = references_of(batch, tokenizer)
         orders = range(1, max(4, self.order) + 1)
         closest = closest_lengths(lengths, references.tokens.lengths, references.owner)
-        matching = [pairs.clipped(n, len(batch)) for n in orders]
+        matching = [pairs.count_clipped(n, len(batch)) for n in orders]
         everything = [np.maximum(lengths - n + 1, self._fewest) for n in orders]
         return Sums(np.stack([lengths, closest, *matching, *everything], axis=1).astype(np.float32))
 
@@ -111,7 +111,7 @@ class Bleu(SumMetric):
 
 @dataclass(frozen=True, eq=False)
 class BleuCounts:
-    """What BLEU is made of, for many groups of replies at once."""
+    """The counts that BLEU is computed from, for many groups of replies at once."""
 
     length: Floats  # (groups,)
     reference_length: Floats
@@ -120,12 +120,12 @@ class BleuCounts:
 
     @classmethod
     def of(cls, sums: Floats, order: int) -> "BleuCounts":
-        """From rows of statistics, which may hold more orders than are wanted."""
+        """The counts in rows of statistics, which may hold more orders than are needed."""
         half = (sums.shape[1] - 2) // 2
         return cls(sums[:, 0], sums[:, 1], sums[:, 2 : 2 + order], sums[:, 2 + half : 2 + half + order])
 
     def sacrebleu(self, smoothing: str, *, effective: bool) -> Floats:
-        """As sacreBLEU does it, in percent."""
+        """BLEU as sacreBLEU computes it, in percent."""
         matching, everything = self.matching, self.everything
         if smoothing == "add-k":
             later = np.arange(matching.shape[1]) > 0
@@ -133,9 +133,9 @@ class BleuCounts:
         # From the first order on for which the replies are too short, nothing counts.
         reached = np.logical_and.accumulate(everything > 0, axis=1)
         missed = reached & (matching == 0)
-        given = np.where(missed, _given_for_nothing(smoothing, missed), matching)
+        smoothed = np.where(missed, _smooth_counts(smoothing, missed), matching)
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision = np.where(reached, 100.0 * given / everything, 0.0)
+            precision = np.where(reached, 100.0 * smoothed / everything, 0.0)
             # A precision of zero is, as in sacreBLEU, a logarithm so low that the score is zero.
             logs = np.where(precision > 0, np.log(precision), -9999999999.0)
         orders = reached.sum(axis=1) if effective else np.full(len(logs), logs.shape[1])
@@ -145,14 +145,14 @@ class BleuCounts:
         return np.where(self.matching.any(axis=1), score, 0.0)
 
     def tiny(self) -> Floats:
-        """As pycocoevalcap does it: constants keep every factor above zero."""
+        """BLEU as pycocoevalcap computes it: constants keep every factor above zero."""
         precision = (self.matching + _TINY) / (self.everything + _SMALL)
         ratio = (self.length + _TINY) / (self.reference_length + _SMALL)
         brevity = np.where(ratio < 1, np.exp(1 - 1 / np.minimum(ratio, 1)), 1.0)
         return np.asarray(precision.prod(axis=1) ** (1 / precision.shape[1]) * brevity)
 
     def nltk(self) -> Floats:
-        """As NLTK does it without smoothing: no match at some order leaves a score just above zero."""
+        """BLEU as NLTK computes it without smoothing: without a match at some order it is just above zero."""
         precision = self.matching / np.maximum(self.everything, 1)
         floor = np.finfo(float).tiny
         logs = np.log(np.where(self.matching > 0, precision, floor)) / precision.shape[1]
@@ -166,15 +166,15 @@ class BleuCounts:
         return np.where(short & (self.length == 0), 0.0, penalty)
 
 
-def _given_for_nothing(smoothing: str, missed: np.ndarray) -> Floats:
-    """What an order without a match is given in place of its count."""
+def _smooth_counts(smoothing: str, missed: np.ndarray) -> Floats:
+    """Return the counts that replace those of orders without a match."""
     if smoothing == "exp":
         return np.asarray(0.5 ** np.cumsum(missed, axis=1))
     return np.full(missed.shape, 0.1 if smoothing == "floor" else 0.0)
 
 
 def closest_lengths(lengths: Ints, references: Ints, owner: Ints) -> Floats:
-    """For each reply the length of the reference closest to its own; NaN without references."""
+    """Return for each reply the reference length closest to its own; NaN without references."""
     # On a tie the shorter wins, as in sacreBLEU; the paper says only "closest".
     distance = np.abs(references - lengths[owner])
     order = np.lexsort((references, distance, owner))

@@ -26,7 +26,7 @@ from dialoscope.text.batch import Batch
 
 FAKE = "fake"
 SHOWN = 16
-"""Digits of a hash in a signature."""
+"""The number of digits of a hash in a signature."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Composite(GradeMetric[Sums]):
     paths = frozenset({"model"})
 
     aspect: Aspect = "overall"
-    """What is weighed: the reply as a whole, how it suits the context, how it is said, or what it offers."""
+    """The aspect that is scored: the reply as a whole, its fit to the context, its language, its interest."""
     model: str = "composite"
     """Parts, scales and weights: an asset, or the folder of a checkpoint."""
 
@@ -54,17 +54,17 @@ class Composite(GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Each part is a share of replies, and weights add up to 1."""
+        """The bounds of a share: each part is a share of replies, and weights add up to 1."""
         return Bounds(0, 1)
 
     @property
     def needs(self) -> frozenset[str]:
         """The needs of all parts with a weight."""
-        return frozenset().union(*(self.parts[place].needs for place in self._used))
+        return frozenset().union(*(self.parts[place].needs for place in self._used_parts))
 
     @property
     def parts(self) -> tuple[Metric[Any], ...]:
-        """The metrics it is made of, those of other aspects too."""
+        """The metrics that it combines, including those of other aspects."""
         return _parts(self.combination)
 
     @property
@@ -73,7 +73,7 @@ class Composite(GradeMetric[Sums]):
         if self.model == FAKE:
             return _fake()
         spec = _folder(self.model) / SPEC
-        return _loaded(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
+        return _load_cached(spec.parent, spec.stat().st_mtime_ns if spec.exists() else 0)
 
     @property
     def backends(self) -> tuple[Backend, ...]:
@@ -88,33 +88,33 @@ class Composite(GradeMetric[Sums]):
 
     @property
     def tolerance(self) -> float:
-        """What each part may be off by, on its scale."""
-        combination = self._weighed
+        """The largest error of a part, on its scale."""
+        combination = self._combination_with_weights
         steps = zip(combination.weights[self.aspect], combination.scales, self.parts, strict=True)
         return max(1e-9, math.fsum(weight * scale.steepest * part.tolerance for weight, scale, part in steps))
 
     @property
     def statistics(self) -> Hashable:
-        """What the parts say, whatever is weighed."""
+        """The key of the values of the parts, which serve all aspects."""
         return "parts", self.model
 
     @property
     def signature(self) -> str:
-        """With a hash of parts, scales and weights."""
+        """The signature with a hash of parts, scales and weights."""
         model = f"[{printable(self.model)}|sha256:{self.combination.hash[:SHOWN]}]"
         return f"{self.name}|aspect:{self.aspect}|model:{model}|v:{self.version}"
 
     def announce(self, batch: Batch) -> None:
-        """What the parts will ask; models that the weights were not fitted to are refused first."""
+        """Announce the queries of the parts; first refuse models that the weights were not fitted to."""
         self._check_models()
         for part in self.parts:
             part.announce(batch)
 
     def measure(self, batch: Batch) -> Sums:
-        """The value of each part; nothing at all of a reply that says nothing."""
+        """The value of each part; all are undefined for an empty reply."""
         columns = [part.score_each(measure_once(part, batch)) for part in self.parts]
         values = np.array(columns, float).reshape(len(self.parts), len(batch)).T
-        silent = np.array([not one.response.strip() for one in batch], bool)
+        silent = np.array([not example.response.strip() for example in batch], bool)
         return Sums(np.where(silent[:, None], math.nan, values))
 
     def warnings(self, batch: Batch) -> list[str]:
@@ -122,10 +122,10 @@ class Composite(GradeMetric[Sums]):
         return [note for part in self.parts for note in part.warnings(batch)]
 
     def score_each(self, tally: Sums) -> Floats:
-        """Undefined for a reply of which every part that needs a context is, or every part at all."""
+        """The score; undefined if all parts, or all those that need a context, are undefined."""
         values = _values(tally, len(self.parts))
-        scores = self._weighed.scores(values, self.aspect)
-        bound = [index for index in self._used if "context" in self.parts[index].needs]
+        scores = self._combination_with_weights.scores(values, self.aspect)
+        bound = [index for index in self._used_parts if "context" in self.parts[index].needs]
         is_missing = np.isnan(values[:, bound]).all(axis=1) if bound else np.zeros(len(values), bool)
         return np.where(is_missing, math.nan, scores)
 
@@ -134,7 +134,7 @@ class Composite(GradeMetric[Sums]):
         values = _values(tally, len(self.parts))
         added = self.combination.contributions(values, self.aspect)
         added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
-        return {self.combination.parts[place].name: added[:, place] for place in self._used}
+        return {self.combination.parts[index].name: added[:, index] for index in self._used_parts}
 
     def notes(self, tally: Sums) -> Notes:
         """What each part adds, and the number of replies for which a part is undefined and so neutral."""
@@ -150,11 +150,11 @@ class Composite(GradeMetric[Sums]):
         return Notes(numbers, parts=parts)
 
     @property
-    def _used(self) -> list[int]:
-        return self._weighed.used(self.aspect)
+    def _used_parts(self) -> list[int]:
+        return self._combination_with_weights.find_used(self.aspect)
 
     @property
-    def _weighed(self) -> Combination:
+    def _combination_with_weights(self) -> Combination:
         """The combination, if it has weights for the aspect."""
         combination = self.combination
         if self.aspect not in combination.weights:
@@ -165,9 +165,9 @@ class Composite(GradeMetric[Sums]):
         return combination
 
     def _check_models(self) -> None:
-        known = self.combination.models
+        hashes = self.combination.models
         for model in self.backends:
-            if known.get(signature(model), model.fingerprint) != model.fingerprint:
+            if hashes.get(signature(model), model.fingerprint) != model.fingerprint:
                 raise MetricError(
                     f"composite: {printable(self.model)} was fitted with other weights than those that "
                     f"{model} has now, so its own do not suit them. Fit it again: dialoscope train composite."
@@ -179,7 +179,7 @@ def _values(tally: Sums, parts: int) -> Floats:
 
 
 def _folder(model: str) -> Path:
-    """The folder of a checkpoint, which may be an asset."""
+    """Return the folder of a checkpoint, which may be an asset."""
     if Path(model).is_dir():
         return Path(model)
     if model not in assets.ASSETS:
@@ -194,7 +194,7 @@ def _folder(model: str) -> Path:
 
 
 @lru_cache(maxsize=8)
-def _loaded(folder: Path, changed: int) -> Combination:
+def _load_cached(folder: Path, changed: int) -> Combination:
     try:
         return load(folder)
     except TrainingError as error:
@@ -203,7 +203,7 @@ def _loaded(folder: Path, changed: int) -> Combination:
 
 @lru_cache(maxsize=8)
 def _parts_of(parts: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
-    """The metrics, whose signatures must be those to which the scales were fitted."""
+    """Return the metrics, whose signatures must be those to which the scales were fitted."""
     metrics = tuple(metric(name) for name, _ in parts)
     for part, (_, signature_then) in zip(metrics, parts, strict=True):
         if signature_then and part.signature != signature_then:
@@ -216,9 +216,9 @@ def _parts_of(parts: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
     return metrics
 
 
-def _parts(found: Combination) -> tuple[Metric[Any], ...]:
-    names = (part.metric for part in found.parts)
-    return _parts_of(tuple(zip(names, found.signatures, strict=True)))
+def _parts(combination: Combination) -> tuple[Metric[Any], ...]:
+    names = (part.metric for part in combination.parts)
+    return _parts_of(tuple(zip(names, combination.signatures, strict=True)))
 
 
 @cache

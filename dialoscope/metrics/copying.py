@@ -23,7 +23,7 @@ class Copying(NgramShare):
     n: int = 2
 
     def grade(self, batch: Batch) -> Floats:
-        """Undefined for a reply shorter than n words, and without a context."""
+        """The shares; undefined for a reply shorter than n words, or without a context."""
         contexts = contexts_of(batch, Tokenizer(self.tokenizer))
         context_grams = hash_ngrams(hash_words(batch, Tokenizer(self.tokenizer), contexts.tokens), self.n)
         context_owner = np.repeat(contexts.owner, context_grams.lengths)

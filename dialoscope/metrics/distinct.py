@@ -26,23 +26,23 @@ class Distinct(GramMetric):
 
     level: Literal["system", "reply"] = "system"
     over: Literal["grams", "words"] = "grams"
-    """What the different ones are divided by: words in the paper, n-grams nearly everywhere since."""
+    """The divisor of the number of different n-grams: words in the paper, n-grams in most later work."""
 
     @property
     def bounds(self) -> Bounds:
-        """1 when nothing is said twice."""
+        """The bounds of a share; 1 if no n-gram occurs twice."""
         return Bounds(0, 1)
 
     def of_counts(self, counts: Ints, words: int) -> float:
-        """Different ones over all."""
+        """The number of different n-grams over the number of all."""
         return len(counts) / (words if self.over == "words" else int(counts.sum()))
 
     def score(self, tally: Tokens) -> float:
-        """Undefined when no reply is n words long."""
+        """The score; undefined if no reply has n words."""
         return super().score(tally) if self.level == "system" else _mean(self.score_each(tally))
 
     def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
-        """The number with each block left out."""
+        """The score with each block left out in turn."""
         if self.level == "system":
             return super().scores_without(tally, blocks)
         grades = self.score_each(tally)

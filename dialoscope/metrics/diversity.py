@@ -19,7 +19,7 @@ from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hash_ngrams, hash_texts, reply_words
 
 FEWEST = 2
-"""Replies without which nothing can be said of how much a system varies them."""
+"""The minimum number of replies of a group that has a value."""
 
 # Odd, so that multiplying by it (modulo 2**64) loses nothing.
 _SPREAD = np.int64(-0x3C6EF372FE94F82B)
@@ -45,9 +45,9 @@ class Diversity(AdditiveMetric[Tokens]):
     log: Literal["2", "e"] = "2"
     """The base of the logarithm: bits, or nats."""
     short: Literal["none", "whole"] = "none"
-    """What n-grams a reply has that is shorter than n words: none, or one, the reply as a whole."""
+    """The n-grams of a reply shorter than n words: none, or one, the reply as a whole."""
     seed: int = 0
-    """For the baseline, which draws replies to unrelated queries."""
+    """The seed of the baseline, which samples replies to unrelated queries."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,24 +57,26 @@ class Diversity(AdditiveMetric[Tokens]):
 
     @property
     def bounds(self) -> Bounds:
-        """At most the logarithm of the number of n-grams in a group."""
+        """From 0 without limit; at most the logarithm of the number of n-grams in a group."""
         return Bounds(0, math.inf)
 
     @property
     def statistics(self) -> Hashable:
-        """The words of each reply after a number for its group."""
+        """The key of the words of each reply, preceded by a number for its group."""
         return "grouped words", self.tokenizer
 
     def measure(self, batch: Batch) -> Tokens:
-        """Nothing at all for a reply that is in no group."""
+        """The words of each reply after its group's number; none for a reply that is in no group."""
         words = reply_words(batch, Tokenizer(self.tokenizer))
-        place = np.array([place for place, one in enumerate(batch) if one.group], np.int64)
+        place = np.array([place for place, example in enumerate(batch) if example.group], np.int64)
         # Of this system: replies of others to the same variants are another group.
-        keys = hash_texts([f"{len(one.system)}:{one.system}{one.group}" for one in batch if one.group])
-        some = words.take(place)
+        keys = hash_texts(
+            [f"{len(example.system)}:{example.system}{example.group}" for example in batch if example.group]
+        )
+        grouped = words.take(place)
         lengths = np.zeros(len(batch), np.int64)
-        lengths[place] = some.lengths + 1
-        return Tokens(np.insert(some.ids, some.starts[:-1], keys), lengths)
+        lengths[place] = grouped.lengths + 1
+        return Tokens(np.insert(grouped.ids, grouped.starts[:-1], keys), lengths)
 
     def score_each(self, tally: Tokens) -> Floats:
         """The value of the group that the reply is in."""
@@ -84,16 +86,16 @@ class Diversity(AdditiveMetric[Tokens]):
         return values
 
     def defined(self, tally: Tokens) -> NDArray[np.bool_]:
-        """Those in a group of at least two replies, of which one is long enough."""
+        """Whether a reply is in a group of at least two replies, one of which is long enough."""
         return ~np.isnan(self.score_each(tally))
 
     @property
     def depends_on(self) -> Amount | None:
-        """A group of more replies has more n-grams to vary."""
+        """The number of replies: a larger group has more n-grams to vary."""
         return "replies"
 
     def amount(self, tally: Tokens) -> int:
-        """The replies that are in groups."""
+        """The number of replies that are in groups."""
         return int(np.count_nonzero(tally.lengths))
 
     def rows(self, tally: Tokens) -> Floats:
@@ -129,13 +131,13 @@ class Diversity(AdditiveMetric[Tokens]):
         every = float(self._entropies(grams, np.zeros_like(groups.number))[0])
         return {
             "n": float(groups.count),
-            "unrelated": self._unrelated(groups, grams),
+            "unrelated": self._score_unrelated(groups, grams),
             "within": within,
             "between": max(0.0, every - within),
         }
 
     def _warning(self, tally: Tokens) -> str:
-        """More replies have more n-grams to vary."""
+        """A warning where groups differ in size, as more replies have more n-grams to vary."""
         groups = _Groups.of(tally)
         sizes = groups.sizes()[~np.isnan(self._of_groups(groups))]
         if not len(sizes) or min(sizes) == max(sizes):
@@ -145,9 +147,9 @@ class Diversity(AdditiveMetric[Tokens]):
             "more to vary: compare systems on the same groups, or make groups of one size (augment --full)."
         )
 
-    def _unrelated(self, groups: "_Groups", grams: Tokens) -> float:
+    def _score_unrelated(self, groups: "_Groups", grams: Tokens) -> float:
         """The mean over as many groups of the same sizes, each reply of which answers another query."""
-        unrelated = groups.exchanged(self.seed)
+        unrelated = groups.exchange(self.seed)
         if unrelated is None:
             return math.nan
         values = self._entropies(grams.take(unrelated.place), unrelated.number)
@@ -181,9 +183,9 @@ class _Groups:
     """Replies that are in groups."""
 
     place: Ints
-    """Where each stands among all replies."""
+    """The index of each among all replies."""
     number: Ints
-    """Its group, counted from 0 in the order of their keys."""
+    """The group of each, numbered from 0 in the order of keys."""
     words: Tokens
 
     @classmethod
@@ -198,21 +200,21 @@ class _Groups:
         return len(self.sizes())
 
     def sizes(self) -> Ints:
-        """How many replies each group has."""
+        """The number of replies of each group."""
         return np.bincount(self.number)
 
     def first(self) -> Ints:
-        """Which of these replies comes first in each group."""
+        """The index of the first reply of each group."""
         return np.unique(self.number, return_index=True)[1]
 
     def some(self, wanted: NDArray[np.bool_]) -> "_Groups":
-        """Only the groups that are wanted."""
-        kept = np.flatnonzero(wanted[self.number])
-        number = np.unique(self.number[kept], return_inverse=True)[1].astype(np.int64)
-        return _Groups(self.place[kept], number, self.words.take(kept))
+        """The selected groups."""
+        chosen = np.flatnonzero(wanted[self.number])
+        number = np.unique(self.number[chosen], return_inverse=True)[1].astype(np.int64)
+        return _Groups(self.place[chosen], number, self.words.take(chosen))
 
-    def exchanged(self, seed: int) -> "_Exchanged | None":
-        """Groups of the same sizes, no two replies of which were in one before; nothing if there are too few.
+    def exchange(self, seed: int) -> "_Exchanged | None":
+        """Groups of the same sizes, whose replies are all from different groups; None if there are too few.
 
         With the groups in a random circle, a new one takes a reply from each of those that follow.
         """
@@ -237,7 +239,7 @@ class _Exchanged(NamedTuple):
 
 
 def _contents(words: Tokens) -> Ints:
-    """A number for what each text says."""
+    """Return a number for the content of each text."""
     numbers = np.zeros(len(words), np.int64)
     position = ranges(np.zeros_like(words.lengths), words.lengths)
     np.add.at(numbers, words.owner, words.ids * (2 * position + 1))
@@ -245,7 +247,7 @@ def _contents(words: Tokens) -> Ints:
 
 
 def _with_short_ones(words: Tokens, grams: Tokens, n: int) -> Tokens:
-    """The n-grams, and those of texts shorter than n words: one for each, made of all of its words."""
+    """Return the n-grams, with one n-gram of all words for each text shorter than n words."""
     short = np.flatnonzero(words.lengths < n)
     codes = np.full(len(short), _SPREAD, np.int64)
     for step in range(n - 1):

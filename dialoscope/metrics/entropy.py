@@ -23,11 +23,11 @@ class Entropy(GramMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """At most the logarithm of the number of n-grams."""
+        """From 0 without limit; at most the logarithm of the number of n-grams."""
         return Bounds(0, np.inf)
 
     def of_counts(self, counts: Ints, words: int) -> float:
-        """From the counts of the different n-grams."""
+        """The entropy, from the counts of the different n-grams."""
         total = int(counts.sum())
         # Equal counts together, so that neither the order of the replies nor that of the hashes shows.
         count, how_many = np.unique(counts, return_counts=True)

@@ -22,24 +22,24 @@ class Extrema(WordVectorMetric):
     )
 
     extreme: Literal["magnitude", "max", "nlg-eval"] = "magnitude"
-    """The value farthest from 0 with its sign; the largest; the farthest, but 0 where that is the lowest."""
+    """The signed value farthest from 0; the largest; or the farthest, but 0 where that is the lowest."""
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
-        """The cosine of the extremes of both."""
-        return cosines(*(self._extremes(texts, some) for some in (replies, references)))
+        """The cosine of the extremes of both texts."""
+        return cosines(*(self._extremes(texts, rows) for rows in (replies, references)))
 
-    def _extremes(self, texts: VectorTexts, some: Ints) -> Floats:
-        highest = self._reaching_zero(texts, some, np.maximum)
+    def _extremes(self, texts: VectorTexts, rows: Ints) -> Floats:
+        highest = self._reaching_zero(texts, rows, np.maximum)
         if self.extreme == "max":
             return highest
-        lowest = self._reaching_zero(texts, some, np.minimum)
+        lowest = self._reaching_zero(texts, rows, np.minimum)
         farthest = np.where(highest > -lowest, highest, lowest)
         return np.where(lowest == 0, 0, farthest) if self.extreme == "nlg-eval" else farthest
 
-    def _reaching_zero(self, texts: VectorTexts, some: Ints, combine: np.ufunc) -> Floats:
-        """The highest or lowest values; in a text with words that count as zeros, of these too."""
-        ends = texts.folded(some, combine)
+    def _reaching_zero(self, texts: VectorTexts, rows: Ints, combine: np.ufunc) -> Floats:
+        """The highest or lowest values, including 0 for a text with words that count as zeros."""
+        ends = texts.fold(rows, combine)
         if self.unknown != "zero":
             return ends
-        has_zeros = (texts.lengths > texts.words.lengths)[some]
+        has_zeros = (texts.lengths > texts.words.lengths)[rows]
         return np.where(has_zeros[:, None], combine(ends, 0), ends)

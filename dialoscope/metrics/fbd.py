@@ -23,7 +23,7 @@ from dialoscope.metrics.shared.frechet import (
 from dialoscope.metrics.shared.points import Cloud, Points, whole
 
 POINTS_PER_DIMENSION = 0.6
-"""With fewer points the jackknife makes the error of the debiased value too small.
+"""With fewer points the jackknife underestimates the error of the debiased value.
 
 In 384 dimensions intervals hold the truth in .36 from 60 points, in .73 from 154, in .86 to .90 from 231
 (docs/statistics.md).
@@ -45,7 +45,7 @@ class Fbd(DistributionMetric):
     mean_term: Literal["squared", "norm"] = "squared"
     """The distance of the means, squared (the Fréchet distance), or as it is (the formula in the paper)."""
     seed: int = 0
-    """For the halves that the debiased estimate and the null are made from."""
+    """The seed of the halves from which the debiased estimate and the null are computed."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,21 +54,21 @@ class Fbd(DistributionMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """An estimate without bias falls below 0 as often as above where there is no distance."""
+        """From 0 without limit; an unbiased estimate of 0 is negative as often as positive."""
         return Bounds(0 if self.estimator == "plain" else -math.inf, math.inf)
 
     @property
     def companions(self) -> "tuple[Fbd, ...]":
-        """The plain value is mostly bias in small samples, so the debiased one stands beside it."""
+        """The debiased estimate, since the plain value is mostly bias in small samples."""
         return (replace(self, estimator="debiased"),) if self.estimator == "plain" else ()
 
     def score(self, tally: Points) -> float:
-        """Undefined for fewer than two points on a side (debiased: for fewer than eight)."""
+        """The distance; undefined for fewer than two points on a side (debiased: for fewer than eight)."""
         plain = self._plain(tally, tally.generated)
         return plain if self.estimator == "plain" else plain - self._bias(tally)
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
-        """The same from fewer points; the bias that is taken away stays what it is."""
+        """The distance with each block left out in turn; the bias that is subtracted is not recomputed."""
         plain = tally.once(("without", self._squared, blocks.tobytes()), lambda: self._without(tally, blocks))
         return plain if self.estimator == "plain" else plain - self._bias(tally)
 
@@ -83,7 +83,7 @@ class Fbd(DistributionMetric):
         return np.array(plain)
 
     def has_interval(self, tally: Points) -> bool:
-        """With few points for their dimensions, how far off the bias is taken away is not known."""
+        """Whether the error is known: with few points for their dimensions, that of the bias is not."""
         return self.estimator == "plain" or self._few(tally) >= self._fewest(tally)
 
     @staticmethod
@@ -101,7 +101,7 @@ class Fbd(DistributionMetric):
         )
 
     def _bias(self, tally: Points) -> float:
-        """By how much the plain value is too large: with references, that of a system that says nothing.
+        """Return the bias of the plain value: with references, that of a system that says nothing.
 
         Real and generated points then share their contexts, and how much of a point its context settles is
         what plain values mostly tell of a system. Halves without common contexts would lose that; so only
@@ -125,11 +125,11 @@ class Fbd(DistributionMetric):
         return self.mean_term == "squared"
 
     def notes(self, tally: Points) -> Notes:
-        """Its baselines, and a warning where there are few points for their dimensions."""
+        """The baselines, and a warning where there are few points for their dimensions."""
         return Notes(self._numbers(tally), self._warning(tally))
 
     def _warning(self, tally: Points) -> str:
-        """With fewer points than dimensions the plain value is mostly bias."""
+        """A warning where there are fewer points than dimensions, as the plain value is mostly bias then."""
         few, fair = self._few(tally), replace(self, estimator="debiased")
         if math.isnan(self.score(tally)) or few >= tally.table.dims:
             return ""
@@ -155,11 +155,11 @@ class Fbd(DistributionMetric):
         if self.estimator == "debiased":
             return sizes
         both = tally.people, tally.generated
-        found = tally.once(("null", self._squared, self.seed), lambda: self._null(*both))
+        null_distance = tally.once(("null", self._squared, self.seed), lambda: self._null(*both))
         silence = {} if tally.crowd else {"silence": self._plain(tally, tally.silent)}
-        return {**sizes, "null": found, **silence}
+        return {**sizes, "null": null_distance, **silence}
 
     def _null(self, people: Cloud, generated: Cloud) -> float:
-        """What two samples of these sizes would show if both were people's."""
+        """Return the distance expected of two samples of people's points of these sizes."""
         sizes = people.count, generated.count
         return null(people.points, people.items, sizes, squared=self._squared, seed=self.seed)

@@ -26,19 +26,19 @@ class _ReadAlone(Metric[Sums]):
 
     @property
     def statistics(self) -> Hashable:
-        """The sum over tokens and their number, whatever is made of them."""
+        """The key of the sums over tokens and their numbers, which serve all settings of the scale."""
         return "alone", self.lm, self.spaces
 
     def announce(self, batch: Batch) -> None:
-        """The reply by itself."""
+        """Announce each reply by itself."""
         reading(batch, self.lm).add(alone(batch, self.spaces))
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined for a blank reply."""
+        """The sums over tokens and their numbers; undefined for a blank reply."""
         return totals(reading(batch, self.lm).answers(alone(batch, self.spaces)))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies are longer than the model sees at once."""
+        """Warnings about replies that are longer than the model's window."""
         return note_cut_texts(batch, self.lm, alone(batch, self.spaces))
 
 

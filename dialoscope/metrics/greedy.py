@@ -23,10 +23,10 @@ class Greedy(WordVectorMetric):
     variants = MappingProxyType({"nlg-eval": NLG_EVAL, "fbd": {**FBD, "unknown": "zero"}})
 
     direction: Literal["both", "reply", "reference"] = "both"
-    """Whose words look for their nearest: the mean of both, those of the reply, or of the reference."""
+    """The direction of the matching: the mean of both, from the reply, or from the reference."""
 
     def grade(self, batch: Batch) -> Floats:
-        """Undefined too for a reply with too many different words to compare with those of a reference."""
+        """The similarities; also undefined where two texts have too many different words to compare."""
         values = super().grade(batch)
         texts, pairs = self._texts(batch), self._pairs(batch)
         replies = pairs.owner[texts.have_too_many_cosines(pairs.replies, pairs.references)[pairs.row]]
@@ -40,10 +40,10 @@ class Greedy(WordVectorMetric):
         return values
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
-        """A word that counts as zeros is matched with nothing and by nothing, but makes its text longer."""
+        """The mean cosines; a word that counts as zeros has no match, but adds to the length of its text."""
         counted = texts.lengths if self.unknown == "zero" else texts.words.lengths
         lengths = np.stack([counted[replies], counted[references]], axis=1)
         means = ratio(texts.best_cosines(replies, references), lengths)
         undefined = ~lengths.all(axis=1)
-        found = {"both": means.mean(axis=1), "reply": means[:, 0], "reference": means[:, 1]}
-        return np.where(undefined, math.nan, found[self.direction])
+        similarities = {"both": means.mean(axis=1), "reply": means[:, 0], "reference": means[:, 1]}
+        return np.where(undefined, math.nan, similarities[self.direction])

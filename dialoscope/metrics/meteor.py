@@ -79,24 +79,24 @@ class Meteor(SumMetric):
     )
 
     definition: Literal["1.5", "nltk"] = "1.5"
-    """Whose stems, synonyms, alignment, and number for a system."""
+    """The implementation whose stems, synonyms, alignment and aggregation are used."""
     tokenizer: str = _OWN_TOKENIZER
-    """Words are compared in lower case; meteor: as METEOR 1.5 cuts them."""
+    """The tokenizer; words are compared in lower case; meteor: that of METEOR 1.5."""
     alpha: float = 0.85
-    """How much recall weighs; the rest is precision's."""
+    """The weight of recall; that of precision is the rest."""
     beta: float = 0.2
-    """How soon the penalty for chunks grows."""
+    """The exponent of the penalty for chunks."""
     gamma: float = 0.6
     """The highest penalty for chunks."""
     delta: float = 0.75
-    """How much a content word weighs; the rest is a function word's."""
+    """The weight of a content word; that of a function word is the rest."""
     stem_weight: float = 0.6
     synonym_weight: float = 0.8
     paraphrase_weight: float = 0.6
     beam: int = 40
-    """For 1.5: how many alignments the search keeps."""
+    """The number of alignments that the beam search of 1.5 retains."""
     lexicon: Lexicon = WordNet()
-    """Where synonyms come from: the name of an asset, or a folder with WordNet's files."""
+    """The source of synonyms: the name of an asset, or a folder with WordNet's files."""
     paraphrases: str = ""
     """A table of paraphrases in METEOR's form; without one, there are none."""
 
@@ -117,12 +117,12 @@ class Meteor(SumMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """From nothing to the same words."""
+        """From 0, if nothing matches, to 1, for the same words."""
         return Bounds(0, 1)
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """What it looks words up in."""
+        """The lexicon, and the table of paraphrases if there is one."""
         table = (Paraphrases(self.paraphrases),) if self.paraphrases else ()
         return self.lexicon, *table
 
@@ -145,45 +145,45 @@ class Meteor(SumMetric):
         return Sums(best)
 
     def of_one(self, counts: Floats) -> Floats:
-        """The score that the reply was found to have."""
+        """The score of the reply alone, which is one of its counts."""
         return np.asarray(counts[:, _SCORE])
 
     def of_many(self, counts: Floats) -> Floats:
-        """Weighted harmonic mean of precision and recall, less a penalty; 0 where nothing matches."""
+        """The weighted harmonic mean of precision and recall, less a penalty; 0 where nothing matches."""
         # Step by step as METEOR 1.5 computes, since the last bit decides which of two references is better.
-        precision, recall = (self._weighted_matches(counts) / self._weighted_lengths(counts)).T
-        some = (precision > 0) & (recall > 0)
-        precision, recall = np.where(some, precision, 1), np.where(some, recall, 1)
+        precision, recall = (self._weigh_matches(counts) / self._weigh_lengths(counts)).T
+        is_defined = (precision > 0) & (recall > 0)
+        precision, recall = np.where(is_defined, precision, 1), np.where(is_defined, recall, 1)
         mean = 1 / ((1 - self.alpha) / precision + self.alpha / recall)
         matched = counts[:, _MATCHES].sum(axis=1) / 2
         fragments = counts[:, _CHUNKS] / np.maximum(matched, 1)
-        return np.where(some, mean * (1 - self.gamma * fragments**self.beta), 0.0)
+        return np.where(is_defined, mean * (1 - self.gamma * fragments**self.beta), 0.0)
 
-    def _weighted_matches(self, counts: Floats) -> Floats:
-        """Of the reply, and of the reference."""
+    def _weigh_matches(self, counts: Floats) -> Floats:
+        """Return the weighted number of matches of the reply, and of the reference."""
         kinds = (1.0, self.stem_weight, self.synonym_weight, self.paraphrase_weight)
         weights = (*((kind, self.delta) for kind in kinds), *((kind, 1 - self.delta) for kind in kinds))
         columns = np.split(counts[:, _MATCHES], len(weights), axis=1)
         terms = (column * kind * share for column, (kind, share) in zip(columns, weights, strict=True))
         return np.asarray(sum(terms))
 
-    def _weighted_lengths(self, counts: Floats) -> Floats:
-        """Of the reply, and of the reference; 1 instead of none, which is divided by."""
+    def _weigh_lengths(self, counts: Floats) -> Floats:
+        """Return the weighted lengths of reply and reference; 1 instead of 0, as they are divisors."""
         words, function_words = counts[:, _LENGTHS], counts[:, _FUNCTION_WORDS]
         lengths = self.delta * (words - function_words) + (1 - self.delta) * function_words
         return np.where(lengths > 0, lengths, 1)
 
     def finish(self, sums: Floats) -> Floats:
-        """From the sums of all counts, as METEOR 1.5 does; NLTK has no number for a system, so the mean."""
+        """The score from the sums of all counts (METEOR 1.5), or the mean, since NLTK scores no systems."""
         return ratio(sums[:, _SCORE], sums[:, -1]) if self.definition == "nltk" else super().finish(sums)
 
     def _pairs(self, batch: Batch) -> tuple["_Pairs", Floats]:
-        """Which replies and references go together, and the counts of each two texts, made once."""
+        """Return the pairs of replies and references, and the counts of each different pair of texts."""
         rows: dict[tuple[str, str], int] = {}
         owner, row = [], []
-        for place, example in enumerate(batch):
+        for index, example in enumerate(batch):
             for reference in example.references:
-                owner.append(place)
+                owner.append(index)
                 row.append(rows.setdefault((example.response, reference), len(rows)))
         texts = self._texts({text for pair in rows for text in pair})
         align = self._aligner([text.words for text in texts.values()])
@@ -233,7 +233,7 @@ class _Text(NamedTuple):
     words: list[str]
     function: list[bool]
     functions: int
-    """How many these are."""
+    """The number of function words."""
 
     @classmethod
     def of(cls, words: list[str]) -> "_Text":
@@ -245,13 +245,13 @@ class _Pairs(NamedTuple):
     """Replies with one of their references each."""
 
     owner: Ints
-    """The reply."""
+    """The index of the reply."""
     row: Ints
-    """Where the counts of these two texts stand."""
+    """The row of the counts of these two texts."""
 
 
 _Aligner = Callable[[Sequence[str], Sequence[str]], list[Match] | None]
-"""Nothing comes back for texts that take too long to align."""
+"""A function that aligns a reply with a reference; it returns None if that takes too long."""
 
 
 class _Alike(NamedTuple):
@@ -272,14 +272,16 @@ class _Alike(NamedTuple):
         return cls(
             {word: frozenset(same_stem[stem(word)]) for word in words},
             {
-                word: frozenset(empty.union(*(same_meaning[one] for one in _meanings(lexicon, now, word))))
+                word: frozenset(
+                    empty.union(*(same_meaning[meaning] for meaning in _meanings(lexicon, now, word)))
+                )
                 for word in words
             },
         )
 
 
 class _Phrases(NamedTuple):
-    """The phrases of some texts that have paraphrases, with these."""
+    """The phrases of texts that have paraphrases, with these paraphrases."""
 
     paraphrases: Mapping[str, Sequence[str]]
     longest: int
@@ -287,22 +289,22 @@ class _Phrases(NamedTuple):
     @classmethod
     def among(cls, texts: Iterable[Sequence[str]], table: Paraphrases) -> "_Phrases":
         phrases = sorted({phrase for text in texts for phrase in _places_of_phrases(text, table.longest)})
-        found = zip(phrases, table.paraphrases(phrases), strict=True)
-        return cls({phrase: others for phrase, others in found if others}, table.longest)
+        entries = zip(phrases, table.paraphrases(phrases), strict=True)
+        return cls({phrase: others for phrase, others in entries if others}, table.longest)
 
 
 def _align(
     reply: Sequence[str], reference: Sequence[str], alike: _Alike, phrases: _Phrases | None, beam: int
 ) -> list[Match] | None:
-    """As METEOR 1.5."""
+    """Align the texts as METEOR 1.5 does; None if that takes too long."""
     if reply == reference:
         return [Match(place, 1, place, 1, EXACT) for place in range(len(reply))]
-    found = _word_matches(reply, reference, alike)
+    groups = _word_matches(reply, reference, alike)
     if phrases:
-        found = chain(found, ([match] for match in _phrase_matches(reply, reference, phrases)))
+        groups = chain(groups, ([match] for match in _phrase_matches(reply, reference, phrases)))
     candidates: dict[int, list[Match]] = {}
     pairs = 0
-    for matches in found:
+    for matches in groups:
         pairs += len(matches)
         if pairs * beam > MOST_STEPS:
             return None
@@ -311,23 +313,23 @@ def _align(
 
 
 def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike) -> Iterator[list[Match]]:
-    """All pairs of words that may match, by place in the reference; equal words match exactly only."""
+    """Yield all pairs of words that may match, by position in the reference; equal words only exactly."""
     places: dict[str, list[int]] = defaultdict(list)
-    for place, word in enumerate(reply):
-        places[word].append(place)
-    said = frozenset(places)
-    for place, word in enumerate(reference):
-        matches = [Match(start, 1, place, 1, EXACT) for start in places.get(word, ())]
+    for position, word in enumerate(reply):
+        places[word].append(position)
+    reply_words = frozenset(places)
+    for position, word in enumerate(reference):
+        matches = [Match(start, 1, position, 1, EXACT) for start in places.get(word, ())]
         for kind, others in ((STEM, alike.stems[word]), (SYNONYM, alike.meanings[word])):
-            if common := (said & others) - {word}:
+            if common := (reply_words & others) - {word}:
                 starts = sorted(start for other in common for start in places[other])
-                matches += [Match(start, 1, place, 1, kind) for start in starts]
+                matches += [Match(start, 1, position, 1, kind) for start in starts]
         if matches:
             yield matches
 
 
 def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Phrases) -> Iterable[Match]:
-    """First those of phrases of the reference, then those of phrases of the reply."""
+    """Yield matches of paraphrases: first by phrases of the reference, then by phrases of the reply."""
     of_reply, of_reference = (_places_of_phrases(text, phrases.longest) for text in (reply, reference))
     for place, other_place, length, other_length in _in_both(of_reference, of_reply, phrases.paraphrases):
         yield Match(other_place, other_length, place, length, PARAPHRASE)
@@ -336,7 +338,7 @@ def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Ph
 
 
 class _Found(NamedTuple):
-    """A phrase of a text, and one of the other text that can stand for it."""
+    """A phrase of a text, and a paraphrase of it in the other text."""
 
     place: int
     other_place: int
@@ -349,7 +351,7 @@ def _in_both(
     others: Mapping[str, Sequence[int]],
     table: Mapping[str, Sequence[str]],
 ) -> Iterator[_Found]:
-    """By place, then length, then in the order of the table."""
+    """Yield the paraphrases by position, then length, then in the order of the table."""
     phrases_in_table = phrases.keys() & table.keys()
     by_place = sorted(
         (place, _length(phrase), phrase) for phrase in phrases_in_table for place in phrases[phrase]
@@ -399,7 +401,7 @@ _ENDINGS = (
 
 @lru_cache(maxsize=1 << 16)
 def _meanings(lexicon: Lexicon, version: str, word: str) -> frozenset[str]:
-    """As METEOR 1.5 finds them in this version of the lexicon."""
+    """Return the meanings of a word as METEOR 1.5 finds them in this version of the lexicon."""
     bases = lexicon.irregular(word) or _regular(lexicon, word)
     return frozenset(synset[1:] for form in (word, *bases) for synset in lexicon.listed(form))
 
@@ -412,21 +414,21 @@ def _regular(lexicon: Lexicon, word: str) -> tuple[str, ...]:
 
 
 def _synonyms(words: Iterable[str], lexicon: Lexicon) -> Mapping[str, Sequence[str]]:
-    """As NLTK finds them: which of the words are among the members of a word's synsets, as written there."""
+    """Return synonyms as NLTK finds them: the words that are members, as written, of a word's synsets."""
     version = lexicon.fingerprint
     listed = {word: lexicon.listed(word) for word in words if "_" not in word}
     together: dict[str, list[str]] = defaultdict(list)
     for word, synsets in listed.items():
         for synset in synsets:
             together[synset].append(word)
-    found: dict[str, list[str]] = defaultdict(list)
+    synonyms: dict[str, list[str]] = defaultdict(list)
     for word in words:
         for synset in _synsets(lexicon, version, word):
             others = together.get(synset, ())
             if len(others) > 1 or (others and others[0] != word):
                 members = lexicon.members(synset)
-                found[word] += [one for one in others if one != word and one in members]
-    return found
+                synonyms[word] += [other for other in others if other != word and other in members]
+    return synonyms
 
 
 @lru_cache(maxsize=1 << 16)

@@ -12,7 +12,7 @@ from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.points import Points
 
 MOST = 5000
-"""Points that are tested; the test's p-value is not known to be right for more."""
+"""The maximum number of points tested; the p-value is not known to be valid for more."""
 
 
 @dataclass(frozen=True)
@@ -25,26 +25,26 @@ class Normality(DistributionMetric):
     higher_is_better = None
 
     of: Literal["replies", "real"] = "replies"
-    """Whose points are tested."""
+    """The side whose points are tested."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """The replies alone need no references."""
+        """Context, and references if people's points are tested."""
         return super().needs if self.of == "real" else frozenset({"context"})
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a p-value."""
+        """The bounds of a p-value."""
         return Bounds(0, 1)
 
     def score(self, tally: Points) -> float:
-        """Undefined for fewer than three points."""
+        """The mean p-value; undefined for fewer than three points."""
         return _mean(self.by_dimension(tally))
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
-        """The same from fewer points."""
+        """The score with each block left out in turn."""
         rows = [np.flatnonzero(blocks != block) for block in range(int(blocks.max()) + 1)]
-        return np.array([self.score(tally.take(some)) for some in rows])
+        return np.array([self.score(tally.take(part)) for part in rows])
 
     def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
         return np.empty(0)  # people and the system are not compared here
@@ -56,7 +56,7 @@ class Normality(DistributionMetric):
         return Notes({"sd": float(np.std(p)) if len(p) else np.nan, "n": float(min(cloud.count, MOST))})
 
     def by_dimension(self, tally: Points) -> Floats:
-        """The p-value of each dimension that varies at all."""
+        """Return the p-value of each dimension that is not constant."""
         from scipy.stats import shapiro
 
         cloud = tally.replies if self.of == "replies" else tally.people

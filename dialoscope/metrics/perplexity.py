@@ -27,16 +27,16 @@ class Perplexity(SumMetric, ReadInContext):
 
     @property
     def bounds(self) -> Bounds:
-        """1 is certainty."""
+        """From 1, which is certainty, without limit."""
         return Bounds(1, math.inf)
 
     @property
     def relative_tolerance(self) -> float:
-        """What shifts a logarithm multiplies the number."""
+        """The relative error, since an error of the logarithm multiplies the perplexity."""
         return self.tolerance
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Also which replies have a perplexity beyond double range."""
+        """Warnings about cut texts, and about perplexities beyond the range of a double."""
         tally = measure_once(self, batch)
         rows = np.flatnonzero(super().defined(tally) & ~self.defined(tally))
         if not len(rows):
@@ -50,11 +50,11 @@ class Perplexity(SumMetric, ReadInContext):
         ]
 
     def defined(self, tally: Sums) -> NDArray[np.bool_]:
-        """Those with tokens whose perplexity a double holds; then it holds that of any group of them, too."""
+        """Whether a reply has tokens and a perplexity within the range of a double."""
         sums, tokens = tally.rows.astype(float).T
         return super().defined(tally) & (ratio(sums, tokens) >= _LOWEST_MEAN)
 
     def of_many(self, counts: Floats) -> Floats:
-        """From the tokens of all replies together, so that long replies count for more."""
+        """The perplexity of all tokens together, so that long replies count for more."""
         sums, tokens = counts.T
         return np.asarray(np.exp(-sums / np.maximum(tokens, 1)))

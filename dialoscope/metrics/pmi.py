@@ -26,9 +26,9 @@ class Pmi(GradeMetric[Sums], ReadInContext):
     higher_is_better = True
 
     length: Literal["mean", "sum"] = "mean"
-    """Over the tokens of a reply: their mean, or their sum."""
+    """The aggregation over the tokens of a reply: their mean, or their sum."""
     scale: Literal["raw", "normalised"] = "raw"
-    """Natural logarithms, or as a share of the reply's own information: 1 where the context tells it all."""
+    """Natural logarithms, or a share of the reply's own information: 1 if the context determines it."""
 
     @property
     def bounds(self) -> Bounds:
@@ -37,44 +37,44 @@ class Pmi(GradeMetric[Sums], ReadInContext):
 
     @property
     def tolerance(self) -> float:
-        """A sum of logarithms is off by what each of them is."""
+        """The error of a mean, or of a sum of logarithms, to which each token contributes."""
         summed = self.length == "sum" and self.scale == "raw"
         return super().tolerance * (TOKENS if summed else 1)
 
     @property
     def statistics(self) -> Hashable:
-        """Both sums over the same tokens, and their number."""
+        """The key of both sums over the same tokens, and their number."""
         return "mutual", self.lm, self.turns, self.join, self.spaces
 
     def announce(self, batch: Batch) -> None:
-        """The reply after its context and without it."""
-        given = self.texts(batch)
-        reading(batch, self.lm).add([*given, *_bare(given)])
+        """Announce each reply after its context, and without it."""
+        texts = self.texts(batch)
+        reading(batch, self.lm).add([*texts, *_bare(texts)])
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined where the reply or what comes before it is blank."""
-        given = self.texts(batch)
+        """The sums and numbers of tokens; undefined where the reply or its context is blank."""
+        texts = self.texts(batch)
         read = reading(batch, self.lm)
-        rows = [_mutual(*pair) for pair in zip(read.answers(given), read.answers(_bare(given)), strict=True)]
+        rows = [_mutual(*pair) for pair in zip(read.answers(texts), read.answers(_bare(texts)), strict=True)]
         return Sums(np.array(rows, float).reshape(-1, 3))
 
     def score_each(self, tally: Sums) -> Floats:
         """Log P(reply | context) - log P(reply), for each token, for all, or as a share of -log P(reply)."""
-        given, bare, tokens = tally.rows.astype(float).T
-        gain = given - bare
+        in_context, alone, tokens = tally.rows.astype(float).T
+        gain = in_context - alone
         if self.scale == "normalised":
-            return ratio(gain, -bare)
+            return ratio(gain, -alone)
         return gain if self.length == "sum" else ratio(gain, tokens)
 
 
-def _bare(given: Texts) -> Texts:
-    """The same texts with nothing before them: with the same space in front, they have the same tokens."""
-    return [Continuation("", text.text) if text is not None else None for text in given]
+def _bare(texts: Texts) -> Texts:
+    """Return the texts without their contexts; with the same space in front, they have the same tokens."""
+    return [Continuation("", text.text) if text is not None else None for text in texts]
 
 
-def _mutual(given: Floats, bare: Floats) -> Sequence[float]:
-    """A first token that has no probability where nothing stands before it is left out on both sides."""
-    tokens = min(len(given), len(bare))
+def _mutual(in_context: Floats, alone: Floats) -> Sequence[float]:
+    """Sum both; a first token without a probability, as it has no context, is omitted on both sides."""
+    tokens = min(len(in_context), len(alone))
     if not tokens:
         return [math.nan] * 3
-    return [math.fsum(given[-tokens:]), math.fsum(bare[-tokens:]), tokens]
+    return [math.fsum(in_context[-tokens:]), math.fsum(alone[-tokens:]), tokens]

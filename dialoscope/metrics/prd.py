@@ -32,7 +32,7 @@ class Prd(DistributionMetric):
     """The number of clusterings, over which precision and recall are averaged."""
     seed: int = 0
     sample: int = 5000
-    """Points of each side that are clustered: all, or this many, drawn by a hash of their texts."""
+    """The maximum number of points of each side that are clustered, sampled by a hash of their texts."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,20 +51,20 @@ class Prd(DistributionMetric):
 
     @property
     def tolerance(self) -> float:
-        """A point between two clusters may fall into the other when vectors differ in their last digit."""
+        """The error that arises if a point between two clusters changes its cluster by a rounding error."""
         return max(0.02, super().tolerance)
 
     def score(self, tally: Points) -> float:
         """The best F1 on the curve; undefined where a side has no point, or clusters have too few."""
-        return self._curve(*self._shares(self._clustered(tally))).best
+        return self._curve(*self._shares(self._cluster_once(tally))).best
 
     def notes(self, tally: Points) -> Notes:
-        """Its spread and baseline, a warning where there are few points for the clusters, and the curve."""
-        curve = self._curve(*self._shares(self._clustered(tally)))
+        """The spread and baseline, a warning where clusters have few points, and the curve."""
+        curve = self._curve(*self._shares(self._cluster_once(tally)))
         return Notes(self._numbers(tally), self._warning(tally), curve=curve)
 
     def _warning(self, tally: Points) -> str:
-        """With a few points in each cluster the number is mostly noise."""
+        """A warning where clusters have few points, since the score is mostly noise then."""
         sizes = tally.generated.count, tally.people.count
         if min(sizes) >= 5 * self.clusters or math.isnan(self.score(tally)):
             return ""
@@ -75,36 +75,36 @@ class Prd(DistributionMetric):
 
     def _numbers(self, tally: Points) -> Mapping[str, float]:
         """The numbers of points, the spread over clusterings, and the score of people against people."""
-        found = self._clustered(tally)
-        people, generated = self._shares(found)
+        labels = self._cluster_once(tally)
+        people, generated = self._shares(labels)
         scores = [
             self._curve(people[run : run + 1], generated[run : run + 1]).best for run in range(len(people))
         ]
         spread = float(np.std(scores, ddof=1)) if len(scores) > 1 else math.nan
         null = tally.once(("null", *self._how), lambda: self._null(tally))
-        sizes = {"n": float(found.generated.shape[1]), "real": float(found.people.shape[1])}
+        sizes = {"n": float(labels.generated.shape[1]), "real": float(labels.people.shape[1])}
         return {**sizes, "spread": spread} | ({} if math.isnan(null) else {"null": null})
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
-        """The same clusters with fewer points in them; how far clusterings differ stands beside the value."""
-        found = self._clustered(tally)
+        """The score with each block left out in turn; the clusters stay the same."""
+        labels = self._cluster_once(tally)
         of_people = tally.people.blocks(blocks)[: self.sample]
         of_generated = tally.generated.blocks(blocks)[: self.sample]
         scores = []
         for block in range(int(blocks.max()) + 1):
-            stays = _Labels(found.people[:, of_people != block], found.generated[:, of_generated != block])
+            stays = _Labels(labels.people[:, of_people != block], labels.generated[:, of_generated != block])
             scores.append(self._curve(*self._shares(stays)).best)
         return np.array(scores)
 
     def _scores_without_others(self, tally: Points, blocks: Ints) -> Floats:
-        found, of_people = self._clustered(tally), blocks[: self.sample]
+        labels, of_people = self._cluster_once(tally), blocks[: self.sample]
         left = (
-            found._replace(people=found.people[:, of_people != block]) for block in range(blocks.max() + 1)
+            labels._replace(people=labels.people[:, of_people != block]) for block in range(blocks.max() + 1)
         )
-        return np.array([self._curve(*self._shares(one)).best for one in left])
+        return np.array([self._curve(*self._shares(part)).best for part in left])
 
     def _null(self, tally: Points) -> float:
-        """What two samples of these sizes would show if both were people's; NaN where people are too few.
+        """Return the score expected of two samples of people's points of these sizes, or NaN.
 
         Two halves of people's own, no dialogue in both. What they lack of 1 grows with the root of 1/n + 1/m.
         """
@@ -114,12 +114,12 @@ class Prd(DistributionMetric):
         halves = self._cluster(points[first], points[~first])
         if not len(halves.people):
             return math.nan
-        found = self._clustered(tally)
-        sizes, of_halves = ([side.shape[1] for side in labels] for labels in (found, halves))
+        labels = self._cluster_once(tally)
+        sizes, of_halves = ([side.shape[1] for side in clustering] for clustering in (labels, halves))
         scale = math.sqrt(sum(1 / size for size in sizes) / sum(1 / size for size in of_halves))
         return max(0.0, 1 - (1 - self._curve(*self._shares(halves)).best) * scale)
 
-    def _clustered(self, tally: Points) -> "_Labels":
+    def _cluster_once(self, tally: Points) -> "_Labels":
         """The cluster of each point in each run, which are the same for the same replies."""
         clouds = tally.people, tally.generated
         return tally.once(
@@ -155,7 +155,7 @@ class Prd(DistributionMetric):
         return ratio(counts.astype(float), counts.sum(axis=1)[:, None])
 
     def _curve(self, people: Floats, generated: Floats) -> PrecisionRecall:
-        """Averaged over runs."""
+        """Return the curve, averaged over runs."""
         slopes = np.tan(np.arange(1, self.angles + 1) / (self.angles + 1) * math.pi / 2)[:, None]
         precision = np.mean(
             [np.minimum(slopes * real, own).sum(axis=1) for real, own in zip(people, generated, strict=True)],

@@ -27,9 +27,9 @@ class Relatedness(MeanMetric):
     at_once = True
 
     encoder: Encoder = TransformerEncoder("mpnet")
-    """Whose vectors of texts are compared."""
+    """The encoder whose vectors of texts are compared."""
     turns: int = 1
-    """How many of the last turns stand for the context, one on each line."""
+    """The number of last turns that represent the context, one on each line."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -38,25 +38,27 @@ class Relatedness(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """A cosine."""
+        """The bounds of a cosine."""
         return Bounds(-1, 1)
 
     def grade(self, batch: Batch) -> Floats:
-        """Undefined where nothing is said, in the reply or before it, and for a vector without length."""
-        said = keep_latest(self.encoder, self._contexts(batch))
-        replies = [one.response.strip() for one in batch]
-        both = np.array([bool(before and reply) for before, reply in zip(said, replies, strict=True)], bool)
-        texts = list(dict.fromkeys(text for text in (*said, *replies) if text))
-        place = {text: number for number, text in enumerate(texts)}
+        """The cosines; undefined where the reply or its context is blank, and for a vector of zeros."""
+        contexts = keep_latest(self.encoder, self._contexts(batch))
+        replies = [example.response.strip() for example in batch]
+        both = np.array(
+            [bool(before and reply) for before, reply in zip(contexts, replies, strict=True)], bool
+        )
+        texts = list(dict.fromkeys(text for text in (*contexts, *replies) if text))
+        number_of = {text: number for number, text in enumerate(texts)}
         vectors = self.encoder.encode(texts).astype(float) if texts else np.zeros((0, 1))
-        found = np.full(len(batch), np.nan)
-        pairs = [(place[said[row]], place[replies[row]]) for row in np.flatnonzero(both)]
+        values = np.full(len(batch), np.nan)
+        pairs = [(number_of[contexts[row]], number_of[replies[row]]) for row in np.flatnonzero(both)]
         left, right = np.array(pairs, np.int64).reshape(-1, 2).T
-        found[both] = cosines(vectors[left], vectors[right]).clip(-1, 1)
-        return found
+        values[both] = cosines(vectors[left], vectors[right]).clip(-1, 1)
+        return values
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which contexts were read without their oldest part, and which replies without their end."""
+        """Warnings about contexts read without their oldest part, and replies read without their end."""
         replies = (example.response.strip() for example in batch)
         return [
             *note_cutting(batch, self.encoder, enumerate(self._contexts(batch)), contexts=True),

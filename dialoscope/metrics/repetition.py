@@ -16,6 +16,6 @@ class Repetition(NgramShare):
     version = 1
 
     def grade(self, batch: Batch) -> Floats:
-        """Undefined for a reply shorter than n words."""
+        """The shares; undefined for a reply shorter than n words."""
         grams = self.grams(batch)
         return ratio(grams.lengths - distinct_in_each(grams), grams.lengths)

@@ -21,14 +21,14 @@ from dialoscope.text.tokenizer import Tokenizer
 
 _MOST_PAIRS = MappingProxyType({"l": 10**10, "w": 10**8})
 _MOST_PAIRS_OF_SCRIPT = 10**7
-"""Words of the reply times words of the reference beyond which a common subsequence is undefined.
+"""The words of the reply times those of the reference above which a common subsequence is undefined.
 
 Its time grows with this product, and weighting=rouge-1.5.5 takes ten times as long as weighting=paper.
 """
 
 
 class _Shares(NamedTuple):
-    """How much of each reply is in each reference, and how much of the reference in the reply."""
+    """The share of each reply that is in each reference, and of the reference that is in the reply."""
 
     precision: Floats  # (pairs,)
     recall: Floats
@@ -52,18 +52,18 @@ class Rouge(MeanMetric):
     )
 
     order: Literal["1", "2", "3", "4", "l", "w"] = "l"
-    """Which n-grams are counted; l: the longest common subsequence; w: the same, runs weighing more."""
+    """The length of n-grams; l: the longest common subsequence; w: the same, weighted by runs."""
     part: Literal["f", "precision", "recall"] = "f"
     tokenizer: str = "words"
     stem: bool = False
     beta: float = 1.0
-    """How much more recall counts than precision in f."""
+    """The weight of recall relative to precision in f."""
     best: Literal["f", "each"] = "f"
-    """Of several references: the one with the best f, or precision and recall each at its best."""
+    """The choice among references: the one with the best f, or the best precision and the best recall."""
     weight: float = 1.2
-    """For w: a run of k words is worth k ** weight."""
+    """The exponent of w: a run of k words has the value k ** weight."""
     weighting: Literal["paper", "rouge-1.5.5"] = "paper"
-    """For w: whose definition; that of the script ROUGE-1.5.5 differs from its author's paper."""
+    """The definition of w; that of the script ROUGE-1.5.5 differs from its author's paper."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", str(self.order).lower())  # Rouge(1) and Rouge("L") are plain enough
@@ -74,11 +74,11 @@ class Rouge(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """From nothing to all."""
+        """The bounds of a share."""
         return Bounds(0, 1)
 
     def grade(self, batch: Batch) -> Floats:
-        """The best over the references of each reply; undefined without any, and where one is too long."""
+        """The best scores over the references of each reply; undefined without any, or if one is too long."""
         pairs = overlap(batch, Tokenizer(self.tokenizer, stem=self.stem))
         shares = batch.once(self._of_shares, lambda: self._shares(pairs))
         values = self._best(shares, pairs.owner, len(batch))
@@ -98,7 +98,7 @@ class Rouge(MeanMetric):
 
     @property
     def _of_shares(self) -> Hashable:
-        """The settings that decide how much is shared; the others only choose among the results."""
+        """The key of the shares; the settings outside it only select among them."""
         return Rouge, self.order, self.tokenizer, self.stem, self.weight, self.weighting
 
     def _part(self, shares: _Shares) -> Floats:
@@ -154,12 +154,12 @@ class Rouge(MeanMetric):
 
 
 def _share(part: Ints | Floats, whole: Ints | Floats) -> Floats:
-    """Part over whole; zero when there is no whole, as in rouge-score and ROUGE-1.5.5."""
+    """Return part over whole; zero if there is no whole, as in rouge-score and ROUGE-1.5.5."""
     return np.asarray(part / np.maximum(whole, 1))
 
 
 def _best_pairs(f: Floats, owner: Ints, replies: int) -> Ints:
-    """For each reply its pair with the highest f, the first of equals; -1 without a pair."""
+    """Return for each reply its pair with the highest f, the first of equals; -1 without a pair."""
     order = np.lexsort((np.arange(len(f)), -f, owner))
     first = begins_run(owner[order])
     best = np.full(replies, -1)

@@ -29,9 +29,9 @@ BLENDS: Mapping[Blend, Callable[[Floats, Floats], Floats]] = MappingProxyType(
 
 PARTS = ("unreferenced", "referenced")
 DIGITS = 6
-"""Of a fitted end: so many can be read and typed again, and no score shows the rest."""
+"""The significant digits of a fitted end, few enough to be read and typed again."""
 FEW = 20
-"""Replies below which it is warned of that the two at the ends decide the scale."""
+"""The number of replies below which a warning says that the lowest and highest determine the scale."""
 
 
 class ScaleEnds(NamedTuple):
@@ -42,11 +42,11 @@ class ScaleEnds(NamedTuple):
 
     @property
     def is_set(self) -> bool:
-        """Whether somebody has said, or found, what the values are."""
+        """Whether the ends were set or fitted."""
         return self.low < self.high
 
-    def scaled(self, values: Floats) -> Floats:
-        """Between 0 and 1; values beyond the ends are at the ends, and all are undefined without any."""
+    def apply(self, values: Floats) -> Floats:
+        """The values on the scale from 0 to 1, clipped; undefined if the ends are not set."""
         if not self.is_set:
             return np.full(len(values), math.nan)
         return np.clip((values - self.low) / (self.high - self.low), 0, 1)
@@ -62,7 +62,7 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
     needs = frozenset({"context", "references"})
 
     blend: Blend = "arithmetic"
-    """What is made of the two: their mean, the root of their product, the lower, or the higher."""
+    """The combination of the two: their mean, the root of their product, the lower, or the higher."""
     unreferenced_low: float = 0.0
     """The probability that becomes 0; where all four are 0, they are fitted to all replies of the run."""
     unreferenced_high: float = 0.0
@@ -86,32 +86,32 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of the scale."""
+        """The bounds of the scale."""
         return Bounds(0, 1)
 
     @property
     def tolerance(self) -> float:
-        """What a part may be off by, stretched as its scale is; a root is off by more near 0."""
+        """The error of a part on its scale; that of a root is larger near 0."""
         widths = [span.high - span.low for span in map(self._span, PARTS) if span.is_set]
         off = super().tolerance / min([1.0, *widths])
         return math.sqrt(off) if self.blend == "geometric" else off
 
     @property
     def statistics(self) -> Hashable:
-        """Both parts, with every way of pooling, however they are scaled and blended."""
+        """The key of both parts with every way of pooling, which serve all scales and blends."""
         return replace(self.unfitted, blend="arithmetic", pooling="max")
 
     def measure(self, batch: Batch) -> Sums:
         """The probability, and a cosine for each way of pooling."""
-        return Sums(np.column_stack([self.judged(batch), self.similarities(batch)]))
+        return Sums(np.column_stack([self.judge(batch), self.similarities(batch)]))
 
     def warnings(self, batch: Batch) -> list[str]:
         """The warnings of both parts."""
         return [*PooledBesideReferences.warnings(self, batch), *JudgedInContext.warnings(self, batch)]
 
     def score_each(self, tally: Sums) -> Floats:
-        """Undefined where a part is, and on a scale that was never fitted."""
-        scaled = [self._span(part).scaled(values) for part, values in self._parts(tally).items()]
+        """The blended score; undefined where a part is, and on a scale that was never fitted."""
+        scaled = [self._span(part).apply(values) for part, values in self._parts(tally).items()]
         return BLENDS[self.blend](*scaled)
 
     @property
@@ -132,15 +132,15 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
         both = np.logical_and.reduce([np.isfinite(values) for values in parts.values()])
         if not both.any():
             return Fit(self, f"{self} is undefined: no reply has both parts, to fit its scale to.")
-        found = {part: _span_of(values[both]) for part, values in parts.items()}
-        flat = [part for part, span in found.items() if not span.is_set]
+        ends = {part: _span_of(values[both]) for part, values in parts.items()}
+        flat = [part for part, span in ends.items() if not span.is_set]
         if flat:
             return Fit(
                 self,
                 f"{self} is undefined: all replies have the same {' and the same '.join(flat)} score, "
                 "and no scale distinguishes them.",
             )
-        return Fit(replace(self, **_ends(found)), self._warn_of_few(int(both.sum())))
+        return Fit(replace(self, **_ends(ends)), self._warn_of_few(int(both.sum())))
 
     def notes(self, tally: Sums) -> Notes:
         """The values of both parts that became 0 and 1, once they are fitted."""
@@ -164,12 +164,12 @@ class Ruber(PooledBesideReferences, JudgedInContext, GradeMetric[Sums]):
 
 
 def _span_of(values: Floats) -> ScaleEnds:
-    """The lowest and the highest; ends that are the same when they can be typed again are no scale."""
+    """Return the lowest and the highest value, rounded; ends that are equal then are no scale."""
     return ScaleEnds(*(float(f"{end:.{DIGITS}g}") for end in (values.min(), values.max())))
 
 
 def _ends(spans: Mapping[str, ScaleEnds], joint: str = "_") -> dict[str, Any]:
-    """The ends of all scales by their settings' names."""
+    """Return the ends of all scales by the names of their settings."""
     return {
         f"{part}{joint}{end}": value for part, span in spans.items() for end, value in span._asdict().items()
     }

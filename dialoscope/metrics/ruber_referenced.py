@@ -33,15 +33,15 @@ FOLDS: Mapping[Pooling, tuple[np.ufunc, ...]] = MappingProxyType(
         "max-min": (np.maximum, np.minimum),
     }
 )
-"""How the vectors of a text become one, dimension by dimension; several are put one after the other."""
+"""The functions that pool the vectors of a text in each dimension; results of several are concatenated."""
 
 VERSION = 1
-"""Raised when the same vectors give other cosines than before, so that the score cache is not asked."""
+"""Raised if the same vectors give other cosines than before, so that cached scores are not used."""
 
 
 @dataclass(frozen=True)
 class PooledBesideReferences(Metric[Sums]):
-    """A metric of how near a reply is to a reference, each pooled into one vector."""
+    """A metric of the similarity of a reply and a reference, each pooled into one vector."""
 
     tally = Sums
     needs = frozenset({"references"})
@@ -50,11 +50,11 @@ class PooledBesideReferences(Metric[Sums]):
     paths = frozenset({"vectors"})
 
     encoder: Encoder = TransformerEncoder()
-    """Whose vectors of tokens are pooled; encoder.layer says after which layer."""
+    """The encoder of the tokens; `encoder.layer` is the layer whose vectors are pooled."""
     vectors: str = ""
     """Word vectors in place of the encoder: an asset, a file, a folder; empty: the encoder's."""
     pooling: Pooling = "max"
-    """The highest value of each dimension, the lowest, the mean, or the highest and then the lowest."""
+    """The pooling of each dimension: the highest value, the lowest, the mean, or both extremes."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vectors", str(self.vectors))  # a Path is plain enough
@@ -64,40 +64,42 @@ class PooledBesideReferences(Metric[Sums]):
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """The word vectors where some are named, else the encoder."""
-        return tuple(self._words if one is self.encoder and self.vectors else one for one in super().backends)
+        """The word vectors if they are set, else the encoder."""
+        return tuple(
+            self._words if model is self.encoder and self.vectors else model for model in super().backends
+        )
 
     def similarities(self, batch: Batch) -> Floats:
         """The cosine with the best reference, a row for each reply and a column for each way of pooling.
 
         Undefined without references, and where reply or reference has nothing to pool.
         """
-        compare = self._compared_words if self.vectors else self._compared_tokens
+        compare = self._compare_words if self.vectors else self._compare_tokens
         return batch.once(("pooled", self.encoder, self.vectors), lambda: compare(batch))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies, or references of theirs, were read without their end."""
+        """Warnings about replies, or their references, that were read without their end."""
         return [] if self.vectors else note_cut_references(batch, self.encoder, str)
 
     @property
     def _words(self) -> WordVectors:
-        found: WordVectors = resolve_model(WordVectors, self.vectors)
-        return found
+        vectors: WordVectors = resolve_model(WordVectors, self.vectors)
+        return vectors
 
-    def _compared_words(self, batch: Batch) -> Floats:
-        pooled = [_PooledWords(vectors=self._words, pooling=one) for one in POOLINGS]
-        return np.stack([one.grade(batch) for one in pooled], axis=1)
+    def _compare_words(self, batch: Batch) -> Floats:
+        pooled = [_PooledWords(vectors=self._words, pooling=pooling) for pooling in POOLINGS]
+        return np.stack([metric.grade(batch) for metric in pooled], axis=1)
 
-    def _compared_tokens(self, batch: Batch) -> Floats:
+    def _compare_tokens(self, batch: Batch) -> Floats:
         couples = [
-            (place, Couple(example.response, reference))
-            for place, example in enumerate(batch)
+            (row, Couple(example.response, reference))
+            for row, example in enumerate(batch)
             for reference in example.references
             if example.response.strip() and reference.strip()
         ]
-        found = remembered_cosines(self.encoder, [couple for _, couple in couples])
+        similarities = compare_couples(self.encoder, [couple for _, couple in couples])
         best = np.full((len(batch), len(POOLINGS)), math.nan)
-        np.fmax.at(best, np.array([place for place, _ in couples], np.int64), found)
+        np.fmax.at(best, np.array([row for row, _ in couples], np.int64), similarities)
         return best
 
 
@@ -111,26 +113,26 @@ class RuberReferenced(PooledBesideReferences, GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a cosine."""
+        """The bounds of a cosine."""
         return Bounds(-1, 1)
 
     @property
     def statistics(self) -> Hashable:
-        """All ways of pooling, whichever is asked for."""
+        """The key of the cosines after all ways of pooling."""
         return replace(self, pooling="max")
 
     def measure(self, batch: Batch) -> Sums:
-        """A cosine for each way of pooling."""
+        """The cosine of each reply for each way of pooling."""
         return Sums(self.similarities(batch))
 
     def score_each(self, tally: Sums) -> Floats:
-        """The cosine after the pooling that is asked for."""
+        """The cosine after the selected pooling."""
         return np.asarray(tally.rows[:, POOLINGS.index(self.pooling)], float)
 
 
 @dataclass(frozen=True)
 class _PooledWords(WordVectorMetric):
-    """The same with one vector for each word, whatever stands around it."""
+    """The same metric with a fixed vector for each word, independent of its context."""
 
     name = "ruber-referenced"
     version = 1
@@ -139,44 +141,44 @@ class _PooledWords(WordVectorMetric):
     pooling: Pooling = "max"
 
     def similarities(self, texts: VectorTexts, replies: Ints, references: Ints) -> Floats:
-        """The cosine of what is pooled from either."""
-        return cosines(*(self._pooled(texts, some) for some in (replies, references)))
+        """The cosine of the pooled vectors."""
+        return cosines(*(self._pool(texts, rows) for rows in (replies, references)))
 
-    def _pooled(self, texts: VectorTexts, some: Ints) -> Floats:
-        return np.concatenate([texts.folded(some, fold) for fold in FOLDS[self.pooling]], axis=1)
+    def _pool(self, texts: VectorTexts, rows: Ints) -> Floats:
+        return np.concatenate([texts.fold(rows, fold) for fold in FOLDS[self.pooling]], axis=1)
 
 
-def remembered_cosines(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
-    """The cosines of all couples in each way of pooling; what is known comes from the score cache."""
-    found = compute_cached(
+def compare_couples(encoder: Encoder, couples: Sequence[Couple]) -> Floats:
+    """Return the cosines of all couples for each way of pooling, from the score cache where it has them."""
+    rows = compute_cached(
         f"pooled cosines v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
         lambda places: _cosines(encoder, couples, places),
         label=f"Comparing with {encoder}",
         use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
-    return np.array(found, float).reshape(-1, len(POOLINGS))
+    return np.array(rows, float).reshape(-1, len(POOLINGS))
 
 
 def _cosines(
     encoder: Encoder, couples: Sequence[Couple], places: Sequence[int]
 ) -> Iterator[tuple[int, Floats]]:
-    """Each text is encoded once; its tokens are let go as soon as they are pooled."""
-    texts = list(dict.fromkeys(text for place in places for text in couples[place]))
+    """Yield the cosines of couples; each text is encoded once, and its tokens are dropped once pooled."""
+    texts = list(dict.fromkeys(text for index in places for text in couples[index]))
     pooled = {
-        text: _pooled(found.vectors)
+        text: _pool(tokens.vectors)
         for chunk in in_chunks(texts, text_size)
-        for text, found in zip(chunk, encoder.encode_tokens(chunk), strict=True)
+        for text, tokens in zip(chunk, encoder.encode_tokens(chunk), strict=True)
     }
-    for place in places:
-        reply, reference = (pooled[text] for text in couples[place])
-        yield place, np.concatenate([cosines(*two) for two in zip(reply, reference, strict=True)]).clip(-1, 1)
+    for index in places:
+        reply, reference = (pooled[text] for text in couples[index])
+        yield index, np.concatenate([cosines(*two) for two in zip(reply, reference, strict=True)]).clip(-1, 1)
 
 
-def _pooled(vectors: Vectors) -> list[Floats]:
-    """A row for each way of pooling; zeros, which have no direction, for a text without tokens."""
-    some = vectors if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
+def _pool(vectors: Vectors) -> list[Floats]:
+    """Return a row for each way of pooling; zeros, which have no direction, for a text without tokens."""
+    rows = vectors if len(vectors) else np.zeros((1, vectors.shape[1]), np.float32)
     return [
-        np.concatenate([fold.reduce(some, axis=0) for fold in FOLDS[one]]).astype(float)[None]
-        for one in POOLINGS
+        np.concatenate([fold.reduce(rows, axis=0) for fold in FOLDS[pooling]]).astype(float)[None]
+        for pooling in POOLINGS
     ]

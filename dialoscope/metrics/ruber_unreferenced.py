@@ -16,12 +16,12 @@ from dialoscope.models.protocols import Classifier, Pair
 from dialoscope.text.batch import Batch
 
 RIGHT = ("right", "relevance")
-"""What the class is called by models that judge two ways, and by those with a single output."""
+"""The names of the class of right replies: that of models with two classes, and that of a single output."""
 
 
 @dataclass(frozen=True)
 class JudgedInContext(Metric[Sums]):
-    """A metric of how well a model thinks that a reply suits its context."""
+    """A metric of the probability that a reply is right after its context, by a classifier."""
 
     tally = Sums
     needs = frozenset({"context"})
@@ -29,9 +29,9 @@ class JudgedInContext(Metric[Sums]):
     at_once = True
 
     model: Classifier = TransformerClassifier("ruber-unreferenced")
-    """What judges: an asset, or the folder of a trained checkpoint; one of its classes must be right."""
+    """The classifier: an asset, or the folder of a trained checkpoint; one of its classes must be right."""
     turns: int = 4
-    """How many of the last turns it is shown; a head looks at no more of them than it learnt with."""
+    """The number of last turns it reads; a head reads no more of them than it was trained with."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,24 +39,27 @@ class JudgedInContext(Metric[Sums]):
             raise MetricError(f"{self.name}: turns must be 1 or more.")
 
     def announce(self, batch: Batch) -> None:
-        """Refuse a model that does not know what is right before any model computes."""
+        """Refuse a model without a class of right replies before any model computes."""
         self._column()
 
-    def judged(self, batch: Batch) -> Floats:
-        """The probability that each reply is right; undefined without anything said, before or in reply."""
-        return batch.once(("judged", self.model, self.turns), lambda: self._judged(batch))
+    def judge(self, batch: Batch) -> Floats:
+        """Return the probability that each reply is right; undefined without a context or a reply."""
+        return batch.once(("judged", self.model, self.turns), lambda: self._classify_replies(batch))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies were judged by only the newest part of their context, or without their end."""
-        pairs = enumerate(shown(example, self.turns) for example in batch)
+        """Warnings about replies that were judged without the oldest part of their context, or their end."""
+        pairs = enumerate(read_pair(example, self.turns) for example in batch)
         return note_cutting(batch, self.model, ((row, pair) for row, pair in pairs if pair is not None))
 
-    def _judged(self, batch: Batch) -> Floats:
-        pairs = [shown(example, self.turns) for example in batch]
+    def _classify_replies(self, batch: Batch) -> Floats:
+        pairs = [read_pair(example, self.turns) for example in batch]
         asked = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-        found = self.model.classify(asked)[:, self._column()].tolist() if asked else []
-        known: dict[Pair | None, float] = {None: math.nan, **dict(zip(asked, found, strict=True))}
-        return np.array([known[pair] for pair in pairs], float)
+        probabilities = self.model.classify(asked)[:, self._column()].tolist() if asked else []
+        probability_of: dict[Pair | None, float] = {
+            None: math.nan,
+            **dict(zip(asked, probabilities, strict=True)),
+        }
+        return np.array([probability_of[pair] for pair in pairs], float)
 
     def _column(self) -> int:
         labels = self.model.labels
@@ -79,19 +82,19 @@ class RuberUnreferenced(JudgedInContext, GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a probability."""
+        """The bounds of a probability."""
         return Bounds(0, 1)
 
     def measure(self, batch: Batch) -> Sums:
-        """One probability for each reply."""
-        return Sums(self.judged(batch)[:, None])
+        """The probability for each reply."""
+        return Sums(self.judge(batch)[:, None])
 
     def score_each(self, tally: Sums) -> Floats:
         """The probability."""
         return np.asarray(tally.rows[:, 0], float)
 
 
-def shown(example: Example, turns: int) -> Pair | None:
-    """The last turns, one a line, and the reply; nothing where either says nothing."""
+def read_pair(example: Example, turns: int) -> Pair | None:
+    """Return the last turns, one a line, and the reply; None where either is blank."""
     context = "\n".join(" ".join(turn.split()) for turn in example.context[-turns:])
     return Pair(context, example.response) if context.strip() and example.response.strip() else None

@@ -12,7 +12,7 @@ from dialoscope.core.errors import MetricError
 from dialoscope.core.tally import Tokens, begins_run
 from dialoscope.metrics.bleu import BleuCounts
 from dialoscope.metrics.shared.base import Bounds, PoolMetric
-from dialoscope.metrics.shared.ngrams import numbered
+from dialoscope.metrics.shared.ngrams import number_ngrams
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
 from dialoscope.text.tokens import hash_ngrams, reply_words
@@ -41,12 +41,12 @@ class SelfBleu(PoolMetric[Tokens]):
 
     @property
     def bounds(self) -> Bounds:
-        """As for BLEU."""
+        """The bounds of BLEU."""
         return Bounds(0, 100)
 
     @property
     def statistics(self) -> Hashable:
-        """The words, in the order in which they were said."""
+        """The key of the words of the replies."""
         return "words", self.tokenizer
 
     def measure(self, batch: Batch) -> Tokens:
@@ -58,17 +58,17 @@ class SelfBleu(PoolMetric[Tokens]):
         return self._score([_Uses.of(tally, n) for n in range(1, self.order + 1)], tally.lengths)
 
     def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
-        """The same with fewer replies: what was sorted stays sorted."""
+        """The score with each block left out in turn; the sorted n-grams are reused."""
         uses = [_Uses.of(tally, n) for n in range(1, self.order + 1)]
         count = int(blocks.max()) + 1
         return np.array([self._score_of(uses, tally.lengths, blocks != block) for block in range(count)])
 
     def score_each(self, tally: Tokens) -> Floats:
-        """A reply alone has no others."""
+        """NaN for each reply, since a reply alone has no others."""
         return np.full(len(tally), math.nan)
 
     def _score_of(self, uses: "list[_Uses]", lengths: Ints, stays: NDArray[np.bool_]) -> float:
-        """The score of some of the replies."""
+        """Return the score of the replies that stay."""
         return self._score([use.of_replies(stays) for use in uses], lengths[stays])
 
     def _score(self, uses: "list[_Uses]", lengths: Ints) -> float:
@@ -77,7 +77,7 @@ class SelfBleu(PoolMetric[Tokens]):
         counts = BleuCounts(
             lengths.astype(float),
             _closest_of_others(lengths).astype(float),
-            np.stack([use.found_elsewhere(len(lengths)) for use in uses], axis=1),
+            np.stack([use.count_shared(len(lengths)) for use in uses], axis=1),
             np.stack([np.maximum(lengths - n, 0.0) for n in range(self.order)], axis=1),
         )
         return math.fsum(counts.sacrebleu("exp", effective=True)) / len(lengths)
@@ -85,7 +85,7 @@ class SelfBleu(PoolMetric[Tokens]):
 
 @dataclass(frozen=True, eq=False)
 class _Uses:
-    """How often each n-gram that comes more than once is used in each reply, sorted by n-gram."""
+    """The frequency in each reply of each n-gram that occurs more than once, sorted by n-gram."""
 
     gram: NDArray[np.int32]
     reply: NDArray[np.int32]
@@ -94,7 +94,10 @@ class _Uses:
     @classmethod
     def of(cls, words: Tokens, n: int) -> "_Uses":
         grams = hash_ngrams(words, n)
-        gram, reply = numbered(grams.ids), np.repeat(np.arange(len(words), dtype=np.int32), grams.lengths)
+        gram, reply = (
+            number_ngrams(grams.ids),
+            np.repeat(np.arange(len(words), dtype=np.int32), grams.lengths),
+        )
         # What comes once is found in no other reply; among long n-grams that is nearly all.
         often = (np.bincount(gram) > 1)[gram] if len(gram) else np.empty(0, bool)
         gram, reply = gram[often], reply[often]
@@ -104,13 +107,13 @@ class _Uses:
         return cls(gram[first], reply[first], np.diff(np.append(first, len(gram))).astype(np.int32))
 
     def of_replies(self, stays: NDArray[np.bool_]) -> "_Uses":
-        """Those of some replies, which are numbered anew."""
+        """The frequencies in the replies that stay, which are renumbered."""
         number = np.cumsum(stays) - 1
-        kept = stays[self.reply]
-        return _Uses(self.gram[kept], number[self.reply[kept]].astype(np.int32), self.times[kept])
+        chosen = stays[self.reply]
+        return _Uses(self.gram[chosen], number[self.reply[chosen]].astype(np.int32), self.times[chosen])
 
-    def found_elsewhere(self, replies: int) -> Floats:
-        """How many n-grams of each reply stand in another, at most as often as in one other.
+    def count_shared(self, replies: int) -> Floats:
+        """Return the number of n-grams of each reply that occur in another, clipped to its count there.
 
         All others at once cost no more than one: that other is the reply which uses the n-gram most often,
         or the runner-up for that reply itself.
@@ -124,15 +127,15 @@ class _Uses:
         alone = np.add.reduceat(leads.astype(np.int64), starts)[kind] == 1
         second = np.maximum.reduceat(np.where(leads, 0, self.times), starts)[kind]
         elsewhere = np.where(leads & alone, second, most)
-        found = np.minimum(self.times, elsewhere)
-        return np.bincount(self.reply, weights=found, minlength=replies).astype(float)
+        times = np.minimum(self.times, elsewhere)
+        return np.bincount(self.reply, weights=times, minlength=replies).astype(float)
 
 
 def _closest_of_others(lengths: Ints) -> Ints:
-    """The length, among all other replies, that is closest to each reply's own; of two, the shorter."""
-    kinds, place, how_many = np.unique(lengths, return_inverse=True, return_counts=True)
+    """Return the length closest to each reply's own among all other replies; of two, the shorter."""
+    kinds, index, counts = np.unique(lengths, return_inverse=True, return_counts=True)
     far = np.iinfo(np.int64).max // 4
     shorter = np.concatenate(([-far], kinds[:-1]))
     longer = np.concatenate((kinds[1:], [far]))
     nearest = np.where(kinds - shorter <= longer - kinds, shorter, longer)
-    return np.where(how_many > 1, kinds, nearest)[place]
+    return np.where(counts > 1, kinds, nearest)[index]

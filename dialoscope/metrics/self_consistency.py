@@ -22,7 +22,7 @@ from dialoscope.text.batch import Batch
 CONTRADICTION = "contradiction"
 
 _MEAN, _MAX, _LAST, _TURN = range(4)
-"""What is kept of a reply: how probably it contradicts earlier turns, and which turn it contradicts most."""
+"""The columns of a reply: probabilities of contradiction, and the turn that it contradicts most."""
 
 
 @dataclass(frozen=True)
@@ -41,30 +41,30 @@ class SelfConsistency(GradeMetric[Sums]):
     nli: Classifier = TransformerClassifier("nli")
     """The model: an asset, a folder, or a name on the hub; one of its classes must be contradiction."""
     over: Literal["mean", "max", "last"] = "mean"
-    """Which of the speaker's turns count: all alike, the one most contradicted, or the latest."""
+    """The turns of the speaker that count: all equally, the most contradicted one, or the latest."""
 
     @property
     def bounds(self) -> Bounds:
-        """1 less a probability."""
+        """The bounds of a probability."""
         return Bounds(0, 1)
 
     @property
     def statistics(self) -> Hashable:
-        """Mean, most and latest are made from the same judgements."""
+        """The key of the judgements, which serve every choice of `over`."""
         return dataclasses.replace(self, over="mean")
 
     def announce(self, batch: Batch) -> None:
-        """Refuse a model that knows no contradiction before any model computes."""
+        """Refuse a model without a class for contradiction before any model computes."""
         self._column()
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined where the speaker says nothing, or has said nothing before."""
+        """The judgements; undefined where the speaker says nothing, or has said nothing before."""
         column = self._column()
         turns = [earlier_turns(example) for example in batch]
         pairs = _pairs(batch, turns)
         judged = self.nli.classify(pairs)[:, column] if pairs else np.zeros(0)
         parts = np.split(judged, np.cumsum([len(places) for places in turns])[:-1]) if turns else []
-        rows = [_row(found, places) for found, places in zip(parts, turns, strict=True)]
+        rows = [_row(part, places) for part, places in zip(parts, turns, strict=True)]
         return Sums(np.array(rows, float).reshape(-1, 4))
 
     def warnings(self, batch: Batch) -> list[str]:
@@ -80,7 +80,7 @@ class SelfConsistency(GradeMetric[Sums]):
         return [*([note] if assumed else []), *note_cutting(batch, self.nli, read)]
 
     def score_each(self, tally: Sums) -> Floats:
-        """1 less the probability of contradiction."""
+        """1 minus the probability of contradiction."""
         return 1 - tally.rows[:, {"mean": _MEAN, "max": _MAX, "last": _LAST}[self.over]].astype(float)
 
     def notes(self, tally: Sums) -> Notes:
@@ -100,7 +100,7 @@ class SelfConsistency(GradeMetric[Sums]):
 
 
 def earlier_turns(example: Example) -> list[int]:
-    """The positions of the context's turns by the reply's speaker, oldest first.
+    """Return the positions of the context's turns by the reply's speaker, oldest first.
 
     None for a reply that says nothing; turns that say nothing are left out.
     """
@@ -110,7 +110,7 @@ def earlier_turns(example: Example) -> list[int]:
 
 
 def _pairs(batch: Batch, turns: Sequence[Sequence[int]]) -> list[Pair]:
-    """Each earlier turn of a reply's speaker with the reply."""
+    """Pair each earlier turn of a reply's speaker with the reply."""
     return [
         Pair(example.context[turn], example.response)
         for example, own in zip(batch, turns, strict=True)
@@ -119,11 +119,11 @@ def _pairs(batch: Batch, turns: Sequence[Sequence[int]]) -> list[Pair]:
 
 
 def _row(judged: Floats, turns: Sequence[int]) -> tuple[float, float, float, float]:
-    """What is kept of the judgements about one reply; of turns contradicted alike, the latest."""
+    """Summarise the judgements about one reply; of turns contradicted equally, the latest counts."""
     judgements = zip(judged.tolist(), turns, strict=True)
-    known = [(value, turn) for value, turn in judgements if not math.isnan(value)]
-    if not known:
+    defined = [(value, turn) for value, turn in judgements if not math.isnan(value)]
+    if not defined:
         return math.nan, math.nan, math.nan, math.nan
-    values = [value for value, _ in known]
-    most, where = max(known)
+    values = [value for value, _ in defined]
+    most, where = max(defined)
     return math.fsum(values) / len(values), most, values[-1], float(where)

@@ -25,7 +25,7 @@ class Specificity(MeanMetric):
     paths = frozenset({"corpus"})
 
     corpus: str = "talk-words"
-    """Where words are counted: the shipped table, or any file of texts or dialogues."""
+    """The source of word counts: the shipped table, or any file of texts or dialogues."""
     tokenizer: str = "words"
 
     def __post_init__(self) -> None:
@@ -37,16 +37,16 @@ class Specificity(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """0 where all words are the commonest, 1 where nobody else uses one of them."""
+        """From 0, if all words are the commonest, to 1, if none is used by anyone else."""
         return Bounds(0, 1)
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """What the words are counted in."""
+        """The source of the word counts."""
         return (WordCounts(self.corpus),)
 
     def grade(self, batch: Batch) -> Floats:
-        """The mean over a reply's words; undefined for a reply without words."""
+        """The mean rarity of a reply's words; undefined for a reply without words."""
         tokenizer = Tokenizer(self.tokenizer)
         replies = replies_of(batch, tokenizer)
         counts = WordCounts(self.corpus).counts(tokenizer)

@@ -28,9 +28,9 @@ class Words(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """No reply is too long to be counted."""
+        """From 0 without limit."""
         return Bounds(0, np.inf)
 
     def grade(self, batch: Batch) -> Floats:
-        """Words of each reply."""
+        """The number of words of each reply."""
         return replies_of(batch, Tokenizer(self.tokenizer)).lengths.astype(float)

@@ -12,7 +12,7 @@ import numpy as np
 
 from dialoscope.core.arrays import Floats, Ints
 from dialoscope.metrics import Metric
-from dialoscope.metrics.shared.base import SumForm, ratio, summed_score
+from dialoscope.metrics.shared.base import SumForm, ratio, score_from_rows
 from dialoscope.runs.intervals import Side, count_blocks, with_equal_numbers
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
@@ -125,7 +125,7 @@ def _rated(aspect: str, result: "Result") -> Measure:
         f"{RATED}{aspect}",
         "the mean of what raters gave a reply",
         True,
-        score=lambda side: summed_score(rows(side), finish),
+        score=lambda side: score_from_rows(rows(side), finish),
         each=lambda side: means[side.rows],
         form=SideSums(rows, finish),
     )

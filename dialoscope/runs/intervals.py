@@ -12,7 +12,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.core.tally import Tally
 from dialoscope.metrics import Metric
-from dialoscope.metrics.shared.base import SumForm, summed_score
+from dialoscope.metrics.shared.base import SumForm, score_from_rows
 from dialoscope.runs.resampling import (
     MOST_BLOCKS,
     UNKNOWN,
@@ -66,7 +66,7 @@ class Side(NamedTuple):
         form = of.sum_form
         if self.mean == MEANS[0] or form is None or of.depends_on == "replies":
             return of.score(self.tally(of))
-        return summed_score(self.sums(of, form), form.finish)
+        return score_from_rows(self.sums(of, form), form.finish)
 
     def sums(self, of: Metric[Any], form: SumForm) -> Floats:
         """What a metric adds up, a row for each reply, weighted."""

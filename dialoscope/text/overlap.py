@@ -43,7 +43,7 @@ class Overlap:
         shared = self._shared_ngrams(order)
         return _group_sums(shared.pair, shared.count, len(self.owner))
 
-    def clipped(self, order: int, replies: int) -> Ints:
+    def count_clipped(self, order: int, replies: int) -> Ints:
         """Return the clipped counts: n-grams count at most as often as in one of the references."""
         shared = self._shared_ngrams(order)
         reply = self.owner[shared.pair]

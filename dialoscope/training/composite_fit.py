@@ -67,7 +67,7 @@ class CompositeRecipe(Weighting):
 
     def settings(self) -> dict[str, Any]:
         """All that the outcome depends on besides the data."""
-        parts = [part.told() for part in self.parts]
+        parts = [part.to_dict() for part in self.parts]
         return {"evenness": self.evenness, "knots": self.knots, "parts": parts}
 
 

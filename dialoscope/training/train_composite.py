@@ -65,7 +65,7 @@ def train_composite(
         spec = {
             **{name: value for name, value in identity.items() if name != "files"},
             "data": {**scored.data, "licence": licence},
-            "combination": combination.told(),
+            "combination": combination.to_dict(),
             IN_SPEC: combination.hash,
             "made with": made_with("numpy"),
         }

@@ -20,20 +20,20 @@ class Pieces:
 
 def split_reply(reply: str) -> Pieces:
     """Split a reply into words, or into characters with their marks if its script has no spaces."""
-    if reply.isascii() or 2 * len(_unspaced().findall(reply)) <= len(reply):
+    if reply.isascii() or 2 * len(_unspaced_pattern().findall(reply)) <= len(reply):
         return Pieces(tuple(reply.split()), " ")
-    return Pieces(tuple(_characters().findall(reply)), "")
+    return Pieces(tuple(_character_pattern().findall(reply)), "")
 
 
 @cache
-def _unspaced() -> Any:  # noqa: ANN401 - regex is not typed
+def _unspaced_pattern() -> Any:  # noqa: ANN401 - regex is not typed
     import regex  # imported for other scripts than Latin only
 
     return regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*")
 
 
 @cache
-def _characters() -> Any:  # noqa: ANN401 - regex is not typed
+def _character_pattern() -> Any:  # noqa: ANN401 - regex is not typed
     import regex
 
     return regex.compile(r"\S\p{M}*")

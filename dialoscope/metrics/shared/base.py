@@ -44,7 +44,7 @@ Amount = Literal["words", "replies"]
 
 
 class Bounds(NamedTuple):
-    """The smallest and the largest value a metric can have."""
+    """The smallest and the largest value that a metric can have."""
 
     low: float
     high: float
@@ -62,12 +62,12 @@ class Fit(NamedTuple):
 
 
 class SumForm(NamedTuple):
-    """How a number is made of sums over replies."""
+    """The functions that compute a score from sums over replies."""
 
     rows: Callable[[Any], Floats]
-    """From statistics to what is added up: (replies, sums), zeros for a reply without statistics."""
+    """From statistics to rows that are added up: (replies, sums), zeros for a reply without statistics."""
     finish: Callable[[Floats], Floats]
-    """From sums to the number: (groups, sums) to (groups,)."""
+    """From sums to scores: (groups, sums) to (groups,)."""
 
 
 class TurnEffects(NamedTuple):
@@ -123,7 +123,7 @@ class Metric(ABC, Generic[T]):
 
     name: ClassVar[str]
     version: ClassVar[int]
-    """Raised when the same settings give another number than before."""
+    """Raised if the same settings give another score than before."""
     paper: ClassVar[str]
     higher_is_better: ClassVar[bool | None]
     """None if neither direction is better."""
@@ -176,20 +176,20 @@ class Metric(ABC, Generic[T]):
 
     @property
     def depends_on(self) -> Amount | None:
-        """What compared systems need equally many of, words or replies; None for means."""
+        """The unit on whose number the score depends, words or replies; None for means."""
         return None
 
     def amount(self, tally: T) -> int:
-        """The number of words, or of replies, that the number depends on."""
+        """The number of words, or of replies, that the score depends on."""
         return len(tally)
 
     def notes(self, tally: T) -> Notes:
-        """What is shown with the number of these replies, such as the number of points it is made from."""
+        """What is shown with the score of these replies, such as the number of points it is made from."""
         return Notes()
 
     @property
     def backends(self) -> tuple[Backend, ...]:
-        """The models behind it."""
+        """The models that it uses."""
         hints = setting_types(type(self))
         return tuple(getattr(self, name) for name, hint in hints.items() if is_protocol(hint))
 
@@ -296,17 +296,17 @@ class AdditiveMetric(Metric[T]):
         """The number for each row of sums."""
 
     def score(self, tally: T) -> float:
-        """From the sums over all replies."""
-        return summed_score(self.rows(tally), self.finish)
+        """The score, from the sums over all replies."""
+        return score_from_rows(self.rows(tally), self.finish)
 
     @property
     def sum_form(self) -> SumForm | None:
-        """Its rows, and how they are finished."""
+        """The functions that make the rows, and the score from their sums."""
         return SumForm(self.rows, self.finish)
 
 
-def summed_score(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
-    """A number from exact sums of rows, which do not depend on the order of the rows."""
+def score_from_rows(rows: Floats, finish: Callable[[Floats], Floats]) -> float:
+    """Return a score from exact sums of rows, which do not depend on the order of the rows."""
     if not len(rows):
         return math.nan
     return float(finish(np.array([[math.fsum(column.tolist()) for column in rows.T]]))[0])
@@ -331,39 +331,39 @@ class SumMetric(AdditiveMetric[Sums]):
         return np.where(self.defined(tally), self.of_one(self.rows(tally)[:, :-1]), math.nan)
 
     def rows(self, tally: Sums) -> Floats:
-        """The counts, and how many replies they are of."""
+        """The counts, and 1 for a reply that is defined."""
         defined = self.defined(tally)[:, None]
         return np.concatenate([np.where(defined, tally.rows, 0.0), defined], axis=1, dtype=float)
 
     def defined(self, tally: Sums) -> NDArray[np.bool_]:
-        """Those without NaN among their counts."""
+        """Whether a reply has no NaN among its counts."""
         return np.asarray(~np.isnan(tally.rows).any(axis=1))
 
     def finish(self, sums: Floats) -> Floats:
-        """Undefined for a group of no replies."""
+        """The score of each group; undefined for a group of no replies."""
         return np.where(sums[:, -1] > 0, self.of_many(sums[:, :-1]), math.nan)
 
 
 class GradeMetric(AdditiveMetric[T]):
-    """Each reply has a number, and a system the mean of those that are defined."""
+    """A metric with a score for each reply; that of a system is the mean of the defined ones."""
 
     def rows(self, tally: T) -> Floats:
-        """The number, and whether there is one."""
+        """The score, and 1 for a reply that has one."""
         values, defined = self.score_each(tally), self.defined(tally)
         return np.stack([np.where(defined, values, 0.0), defined.astype(float)], axis=1)
 
     def defined(self, tally: T) -> NDArray[np.bool_]:
-        """Those with a number."""
+        """Whether a reply has a score."""
         return ~np.isnan(self.score_each(tally))
 
     def finish(self, sums: Floats) -> Floats:
-        """The mean of the defined ones; undefined when there are none."""
+        """The mean of the defined scores; undefined if there are none."""
         return ratio(sums[:, 0], sums[:, 1])
 
 
 @dataclass(frozen=True)
 class MeanMetric(GradeMetric[ReplyValues]):
-    """The common case: the statistics are the number of each reply."""
+    """A metric whose statistics are the score of each reply."""
 
     tally = ReplyValues
 
@@ -386,7 +386,7 @@ class PoolMetric(Metric[T]):
 
     @property
     def depends_on(self) -> Amount | None:
-        """Most of these grow, or fall, with every reply that is added."""
+        """The number of replies, with which most of these metrics rise or fall."""
         return "replies"
 
     @abstractmethod
@@ -395,32 +395,32 @@ class PoolMetric(Metric[T]):
 
 
 def measure_once(metric: Metric[T], batch: Batch) -> T:
-    """The statistics of a metric, made once for a batch, whether it was named or is a part of another."""
+    """Return the statistics of a metric, made once for a batch even if other metrics use them."""
     return batch.once(("measured", metric.statistics), lambda: metric.measure(batch))
 
 
 @cache
 def setting_types(of: type[Metric[Any]]) -> Mapping[str, Any]:
-    """The declared type of each setting."""
+    """Return the declared type of each setting."""
     hints = get_type_hints(of)
     return MappingProxyType({setting.name: hints[setting.name] for setting in dataclasses.fields(of)})
 
 
 def labels(metrics: Sequence[Metric[Any]]) -> dict[Metric[Any], str]:
-    """The label of each metric of a run: its text without its fitted scale, unless two metrics share that."""
+    """Return the label of each metric: its text without its fitted scale, unless two metrics share it."""
     short = {metric: str(metric.unfitted) for metric in metrics}
     used = Counter(short.values())
     return {metric: name if used[name] == 1 else str(metric) for metric, name in short.items()}
 
 
 def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
-    """Part over whole; undefined, not zero, when there is no whole."""
-    some = np.asarray(whole != 0)
-    return np.where(some, part / np.where(some, whole, 1), math.nan)
+    """Return part over whole; undefined, not zero, if there is no whole."""
+    has_whole = np.asarray(whole != 0)
+    return np.where(has_whole, part / np.where(has_whole, whole, 1), math.nan)
 
 
 def metric_text(metric: Metric[Any]) -> str:
-    """The shortest text that `metric()` reads back: `bleu-4`, `rouge-l:part=recall`."""
+    """Return the shortest text that `metric()` reads back: `bleu-4`, `rouge-l:part=recall`."""
     main = type(metric).main_setting
     head = f"{metric.name}-{getattr(metric, main)}" if main else metric.name
     rest = min((_settings_beyond(metric, name) for name in (None, *metric.variants)), key=len)
@@ -428,7 +428,7 @@ def metric_text(metric: Metric[Any]) -> str:
 
 
 def _settings_beyond(metric: Metric[Any], variant: str | None) -> list[str]:
-    """The settings that differ from a variant's, after the variant's name."""
+    """Return the settings that differ from a variant's, after the variant's name."""
     plain = type(metric)(**metric.variants[variant]) if variant else type(metric)()
     differing = [
         text
@@ -440,7 +440,7 @@ def _settings_beyond(metric: Metric[Any], variant: str | None) -> list[str]:
 
 
 def _setting_texts(metric: Metric[Any], name: str, plain: object) -> list[str]:
-    """A setting; of a model its name, where it is another, and each setting of its own: `lm.window=512`."""
+    """Return the text of a setting; for a model its name, if changed, and its own: `lm.window=512`."""
     value, kind = getattr(metric, name), setting_types(type(metric))[name]
     if not is_protocol(kind):
         return [f"{name}={_word(value)}"]
@@ -465,7 +465,7 @@ def _word(value: object) -> str:
 
 
 def _check_setting(metric: str, name: str, value: object, hint: object) -> None:
-    """Refuse a value of the wrong kind, with what would be right."""
+    """Refuse a value of the wrong kind; the message names the right one."""
     if get_origin(hint) is Literal:
         if value not in get_args(hint):
             choices = ", ".join(map(str, get_args(hint)))

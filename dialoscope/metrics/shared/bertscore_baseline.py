@@ -1,4 +1,4 @@
-"""What BERTScore gives texts that have nothing to do with each other, layer by layer."""
+"""The BERTScore of unrelated texts for each layer."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _COLUMNS = ["LAYER", "P", "R", "F"]
 
 
 class LayerBaseline(NamedTuple):
-    """What unrelated texts score."""
+    """The scores of unrelated texts."""
 
     precision: float
     recall: float
@@ -36,7 +36,7 @@ class Baseline:
         return content_hash([Path(self.file)])
 
     def level(self, layer: int) -> LayerBaseline:
-        """That of one layer, 0 for the embeddings."""
+        """The baseline of a layer; 0: the embeddings."""
         levels = _levels(self.file, self.fingerprint)
         if layer not in levels:
             has = f"{len(levels)} layers, from {min(levels)} to {max(levels)}" if levels else "none"
@@ -46,7 +46,7 @@ class Baseline:
 
 @lru_cache(maxsize=4)
 def _levels(file: str, fingerprint: str) -> dict[int, LayerBaseline]:
-    """What is in the file now; `fingerprint` is of that."""
+    """The content of the file; `fingerprint` is its hash."""
     try:
         header, *lines = Path(file).read_text(encoding="utf-8-sig").splitlines() or [""]
     except OSError as error:
@@ -60,7 +60,7 @@ def _levels(file: str, fingerprint: str) -> dict[int, LayerBaseline]:
     return dict(rows)
 
 
-def _row(file: str, place: int, cells: list[str]) -> tuple[int, LayerBaseline]:
+def _row(file: str, line_number: int, cells: list[str]) -> tuple[int, LayerBaseline]:
     try:
         layer, *numbers = cells
         level = LayerBaseline(*map(float, numbers))
@@ -69,6 +69,6 @@ def _row(file: str, place: int, cells: list[str]) -> tuple[int, LayerBaseline]:
         return int(layer), level
     except (ValueError, TypeError) as error:
         raise BackendError(
-            f"{printable(file)}, line {place}: no baselines of a layer. There must be the layer's number and "
-            "three numbers below 1, for precision, recall and F."
+            f"{printable(file)}, line {line_number}: no baselines of a layer. There must be the layer's "
+            "number and three numbers below 1, for precision, recall and F."
         ) from error

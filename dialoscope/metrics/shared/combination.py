@@ -20,13 +20,13 @@ Aspect = Literal["overall", "coherence", "fluency", "engagement"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 
 NEUTRAL = 0.5
-"""Where a part stands that is as good as it usually is, or undefined."""
+"""The merit of a part that is as good as usual, or undefined."""
 
 FEW = 0.05
 """The share of replies beyond which there is an excess."""
 
 RECIPE = "composite"
-"""What a checkpoint says it was made by."""
+"""The name of the recipe in the checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -34,49 +34,49 @@ class CombinationPart:
     """A metric as a part of another."""
 
     name: str
-    """What it is called beside the number."""
+    """Its name beside the number."""
     metric: str
     better: Literal["more", "less"] = "more"
     cap: float = math.inf
-    """From where on more is no longer better."""
+    """The value above which more is no longer better."""
     aspects: tuple[str, ...] = ASPECTS
-    """What it can be a part of."""
+    """The aspects whose scores it can be a part of."""
     excess: float = 0.0
-    """Of a share of which less is better: what is taken away besides from a reply that is nothing else."""
+    """The additional deduction from a reply whose share is 1, for a share of which less is better."""
 
     def __post_init__(self) -> None:
         if not self.name.isprintable():  # it is shown wherever the number is, whoever made the checkpoint
             raise TrainingError(f"A part is called '{printable(self.name)}'; name it in visible characters.")
 
-    def told(self) -> dict[str, Any]:
-        """Everything, as plain values; no cap is none."""
+    def to_dict(self) -> dict[str, Any]:
+        """The part as plain values; an infinite cap becomes None."""
         return {**asdict(self), "cap": None if self.cap == math.inf else self.cap, "aspects": [*self.aspects]}
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "CombinationPart":
-        """What was told, read back."""
-        cap = math.inf if told["cap"] is None else told["cap"]
-        return cls(**{**told, "cap": cap, "aspects": tuple(told["aspects"])})
+    def of(cls, values: Mapping[str, Any]) -> "CombinationPart":
+        """The part that `to_dict` made these values of."""
+        cap = math.inf if values["cap"] is None else values["cap"]
+        return cls(**{**values, "cap": cap, "aspects": tuple(values["aspects"])})
 
 
 class Scale(NamedTuple):
-    """Which share of replies has less of something, between knots by straight lines."""
+    """The share of replies that have a lower value, interpolated linearly between knots."""
 
     values: tuple[float, ...]
     shares: tuple[float, ...]
 
     def __call__(self, values: Floats) -> Floats:
-        """Between 0 and 1; NaN where there is no value."""
+        """The share for each value, between 0 and 1; NaN where there is no value."""
         return np.asarray(np.interp(values, self.values, self.shares))
 
     @property
     def rare(self) -> float:
-        """The value that few replies have more of."""
+        """The value that few replies exceed."""
         return float(np.interp(1 - FEW, self.shares, self.values))
 
     @property
     def steepest(self) -> float:
-        """By how much the share grows at most where the value grows by 1."""
+        """The largest slope: the growth of the share where the value grows by 1."""
         steps = np.diff(self.values)
         return float(max(np.diff(self.shares) / steps, default=0.0)) if len(steps) else 0.0
 
@@ -89,12 +89,12 @@ class Combination:
     scales: tuple[Scale, ...]
     weights: Mapping[str, tuple[float, ...]]
     signatures: tuple[str, ...]
-    """How the numbers of the parts were made to which all this was fitted."""
+    """The signatures of the parts to whose numbers scales and weights were fitted."""
     models: Mapping[str, str] = field(default_factory=dict)
     """The hash of each model behind the parts, by its signature."""
 
     def merits(self, values: Floats) -> Floats:
-        """How good each part of each reply is, from 0 to 1: which share of replies is worse; NaN stays."""
+        """The merit of each part of each reply: the share of replies that are worse; NaN stays."""
         columns = [
             scale(np.minimum(column, part.cap)) if part.better == "more" else 1 - scale(column)
             for part, scale, column in zip(self.parts, self.scales, values.T, strict=True)
@@ -102,13 +102,13 @@ class Combination:
         return np.stack(columns, axis=1)
 
     def contributions(self, values: Floats, aspect: str) -> Floats:
-        """What each part adds to or takes from the middle; nothing where it is undefined."""
+        """What each part adds to the neutral value, or subtracts; 0 where it is undefined."""
         merits = self.merits(values)
         weighted = (merits - NEUTRAL) * np.array(self.weights[aspect], float)
         return np.asarray(np.nan_to_num(weighted - self._excess(values, aspect)), float)
 
     def _excess(self, values: Floats, aspect: str) -> Floats:
-        """From what few replies have to 1, in proportion; rated replies are too few there to fit a weight."""
+        """The deductions for unusually high shares; too few rated replies have them to fit a weight."""
         columns = [
             part.excess * np.clip((column - scale.rare) / max(1 - scale.rare, 1e-9), 0, 1)
             if aspect in part.aspects and part.excess
@@ -118,43 +118,43 @@ class Combination:
         return np.stack(columns, axis=1)
 
     def scores(self, values: Floats, aspect: str) -> Floats:
-        """The middle and what all parts add to it; NaN where not one part that counts is defined."""
-        known = ~np.isnan(values[:, self.used(aspect)]).all(axis=1)
+        """The neutral value plus all contributions; NaN where no part with a weight is defined."""
+        is_defined = ~np.isnan(values[:, self.find_used(aspect)]).all(axis=1)
         added: Floats = sum(self.contributions(values, aspect).T, np.full(len(values), NEUTRAL))
-        return np.where(known, np.clip(added, 0, 1), math.nan)
+        return np.where(is_defined, np.clip(added, 0, 1), math.nan)
 
-    def used(self, aspect: str) -> list[int]:
-        """The places of the parts that can add or take anything: by their weight, or by an excess."""
+    def find_used(self, aspect: str) -> list[int]:
+        """The indices of the parts that can change the score, by their weight or by an excess."""
         return [
-            place
-            for place, (part, weight) in enumerate(zip(self.parts, self.weights[aspect], strict=True))
+            index
+            for index, (part, weight) in enumerate(zip(self.parts, self.weights[aspect], strict=True))
             if weight > 0 or (part.excess and aspect in part.aspects)
         ]
 
-    def told(self) -> dict[str, Any]:
-        """Everything, as plain values."""
+    def to_dict(self) -> dict[str, Any]:
+        """The combination as plain values."""
         return {
-            "parts": [part.told() for part in self.parts],
+            "parts": [part.to_dict() for part in self.parts],
             "scales": [{"values": [*scale.values], "shares": [*scale.shares]} for scale in self.scales],
-            "weights": {aspect: [*given] for aspect, given in self.weights.items()},
+            "weights": {aspect: [*weights] for aspect, weights in self.weights.items()},
             "signatures": list(self.signatures),
             "models": dict(self.models),
         }
 
     @property
     def hash(self) -> str:
-        """Of everything that a number depends on."""
-        return sha256(json.dumps(self.told(), sort_keys=True).encode()).hexdigest()
+        """The hash of everything that a number depends on."""
+        return sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Combination":
-        """What was told, read back; a `ValueError` or the like where something is missing or does not fit."""
-        parts = tuple(map(CombinationPart.of, told["parts"]))
-        scales = tuple(Scale(tuple(one["values"]), tuple(one["shares"])) for one in told["scales"])
-        weights = {aspect: tuple(given) for aspect, given in told["weights"].items()}
-        found = cls(parts, scales, weights, tuple(told["signatures"]), dict(told["models"]))
-        _check(found)
-        return found
+    def of(cls, values: Mapping[str, Any]) -> "Combination":
+        """The combination of these values; `ValueError` or the like if one is missing or does not fit."""
+        parts = tuple(map(CombinationPart.of, values["parts"]))
+        scales = tuple(Scale(tuple(scale["values"]), tuple(scale["shares"])) for scale in values["scales"])
+        weights = {aspect: tuple(numbers) for aspect, numbers in values["weights"].items()}
+        combination = cls(parts, scales, weights, tuple(values["signatures"]), dict(values["models"]))
+        _check(combination)
+        return combination
 
 
 def load(folder: Path) -> Combination:
@@ -166,26 +166,27 @@ def load(folder: Path) -> Combination:
     if not isinstance(spec, dict) or spec.get("recipe") != RECIPE:
         raise TrainingError(f"{folder} holds no composite; make one with dialoscope train composite.")
     try:
-        found = Combination.of(spec["combination"])
+        combination = Combination.of(spec["combination"])
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise TrainingError(f"{folder} is damaged: {SPEC} holds no whole combination ({error!r}).") from error
-    if found.hash != spec.get(IN_SPEC):
+    if combination.hash != spec.get(IN_SPEC):
         raise TrainingError(f"{folder} is damaged: its weights are not those that the training left there.")
-    return found
+    return combination
 
 
-def _check(found: Combination) -> None:
-    count = len(found.parts)
-    if not found.weights or not found.weights.keys() <= set(ASPECTS):
+def _check(combination: Combination) -> None:
+    count = len(combination.parts)
+    if not combination.weights or not combination.weights.keys() <= set(ASPECTS):
         raise ValueError("weights are of no aspect that is known")
     if not count or not all(
-        len(column) == count for column in (found.scales, found.signatures, *found.weights.values())
+        len(column) == count
+        for column in (combination.scales, combination.signatures, *combination.weights.values())
     ):
         raise ValueError("parts, scales, signatures and weights are not of one number")
-    for scale in found.scales:
+    for scale in combination.scales:
         rises = np.all(np.diff(scale.values) > 0) and np.all(np.diff(scale.shares) >= 0)
         if len(scale.values) != len(scale.shares) or not scale.values or not rises:
             raise ValueError("a scale does not rise")
-    for weights in found.weights.values():
+    for weights in combination.weights.values():
         if min(weights) < 0 or not math.isclose(sum(weights), 1, abs_tol=1e-6):
             raise ValueError("weights are negative or do not add up to 1")

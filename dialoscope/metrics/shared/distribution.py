@@ -59,7 +59,7 @@ class DistributionMetric(PoolMetric[Points]):
         return isinstance(self.real, References)
 
     def measure(self, batch: Batch) -> Points:
-        """The points; those of all metrics are made once."""
+        """The points, which are made once for all metrics."""
         corpus = None if self._own else self.real
         return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
 
@@ -78,7 +78,7 @@ class DistributionMetric(PoolMetric[Points]):
         """The number with each block left out of the points of a corpus that are held."""
 
     def scores_without_others(self, tally: Points, count: int) -> Floats:
-        """Without blocks of dialogues of a corpus; empty for references, which go with their replies.
+        """The scores without blocks of dialogues of a corpus; empty for references, which belong to replies.
 
         If a sample represents a corpus, its variation is scaled to that of the corpus.
         """

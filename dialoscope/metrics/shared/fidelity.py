@@ -1,4 +1,4 @@
-"""How alike two covariances are: exactly from the covariances, and without the bias of small samples.
+"""The similarity of two covariances: exactly, and estimated from small samples without bias.
 
 The fidelity of covariances S and T is the sum of the singular values σ of S^½ T^½. What two independent
 samples of n and m points show of it are the singular values of their centred product XY'/√(nm), which are
@@ -20,24 +20,24 @@ import numpy as np
 from dialoscope.core.arrays import Floats
 
 SMALL = 256
-"""Up to so many rows or columns singular values are found directly, which is more exact, and fast enough."""
+"""The number of rows or columns up to which singular values are computed directly, which is more exact."""
 EXACT = 1e-8
-"""How far off a sum of singular values may be, as a part of it, when it is found by way of their squares."""
+"""The maximum relative error of a sum of singular values that is computed from their squares."""
 EPSILON = float(np.finfo(np.float64).eps)
 
 REACH = 0.8
-"""Up to this part of a sample's points its levels can be trusted."""
+"""The share of a sample's points up to which its levels are reliable."""
 SLOPE = 0.4
-"""How fast levels fall is seen from this part of their reach on."""
+"""The share of the reach from which on the slope of levels is measured."""
 STEPS = 320
 POWERS = (0.0, 30.0)
-"""How fast levels may fall beyond their reach."""
+"""The range of powers with which levels fall beyond their reach."""
 STEEPER = 0.5
-"""How much faster or slower than those of either side with itself levels of two sides may fall."""
+"""The maximum difference of the power of two sides from that of either side with itself."""
 
 
 def nuclear_norm(matrix: Floats) -> float:
-    """The sum of the singular values."""
+    """Return the sum of the singular values."""
     if min(matrix.shape) > SMALL:
         squares = singular_squares(matrix)
         total = float(np.sqrt(squares).sum())
@@ -47,53 +47,53 @@ def nuclear_norm(matrix: Floats) -> float:
 
 
 def singular_squares(matrix: Floats) -> Floats:
-    """The squares of the singular values, which is faster than these, and exact beside the largest."""
+    """Return the squares of the singular values, which is faster, and exact relative to the largest."""
     wide = matrix if len(matrix) <= matrix.shape[1] else matrix.T
     return np.asarray(np.maximum(np.linalg.eigvalsh(wide @ wide.T), 0))
 
 
 def _error_of_roots(squares: Floats) -> float:
-    """How far off the sum of roots may be: large squares carry their rounding into roots of small ones."""
+    """Return the error of the sum of roots: rounding of large squares affects roots of small ones."""
     rounding = EPSILON * float(squares.max())
     return float((rounding / np.sqrt(np.maximum(squares, rounding))).sum()) if rounding else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The noise at which so many directions are left, for what two samples have in common."""
+    """The noise at which a number of directions is left, for the product of two samples."""
 
     left: Floats
-    """How many directions, ascending."""
+    """The numbers of directions, ascending."""
     noise: Floats
-    """What is seen at each, freed from what the sizes of the samples did to it."""
+    """The noise at each, corrected for the sizes of the samples."""
     points: float
-    """Those of the smaller sample."""
+    """The number of points of the smaller sample."""
 
     @classmethod
     def of(cls, squares: Sequence[Floats], sizes: tuple[float, float]) -> "Levels":
-        """From the squared singular values of one or more pairs of samples, all of these sizes."""
+        """Compute levels from squared singular values of pairs of samples, all of these sizes."""
         every = np.concatenate(squares)
         if not every.any():
             return cls(np.ones(1), np.full(1, EPSILON), min(sizes))
         noise = every.max() * np.exp(np.linspace(8, -32, STEPS))
-        left = np.array([(every / (every + one)).sum() for one in noise]) / len(squares)
-        kept = left < 0.999 * min(sizes)
-        left, noise = left[kept], noise[kept]
+        left = np.array([(every / (every + level)).sum() for level in noise]) / len(squares)
+        trusted = left < 0.999 * min(sizes)
+        left, noise = left[trusted], noise[trusted]
         return cls(left, np.sqrt(noise / ((1 - left / sizes[0]) * (1 - left / sizes[1]))), min(sizes))
 
     def at(self, left: float | Floats) -> Floats:
-        """The level at which so many directions are left."""
+        """Return the level at which this number of directions is left."""
         return np.exp(np.interp(np.log(left), np.log(self.left), np.log(self.noise)))
 
     def body(self, reach: float, shrunk: tuple[float, float] | None = None) -> float:
-        """The fidelity of the directions within reach; as samples of other sizes would show it, if given."""
+        """Return the fidelity of the directions within reach, or that in samples of the sizes `shrunk`."""
         inside = self.left < reach
         left = np.append(self.left[inside], reach)
         noise = np.append(self.noise[inside], self.at(reach)) * _shrinking(left, shrunk)
         return 2 / math.pi * (2 * float(noise[0] * left[0]) + _integral(noise, left))
 
     def tail(self, reach: float, dims: int, power: float, shrunk: tuple[float, float] | None = None) -> float:
-        """The fidelity of the directions beyond reach, if levels fall there with a power of what is left."""
+        """Return the fidelity of the directions beyond reach, if levels fall there with this power."""
         if reach >= dims:
             return 0.0
         left = np.geomspace(reach, dims, STEPS)
@@ -102,7 +102,7 @@ class Levels:
         return 2 / math.pi * _integral(noise, left)
 
     def power(self, reach: float, dims: int, total: float) -> float:
-        """The power with which levels must fall beyond their reach so that the whole is a known total."""
+        """Return the power with which levels fall beyond their reach if the fidelity is this total."""
         wanted = total - self.body(reach)
         low, high = POWERS
         for _ in range(30):
@@ -124,7 +124,7 @@ def _shrinking(left: Floats, sizes: tuple[float, float] | None) -> Floats | floa
 def fidelity_estimate(
     crossed: Levels, own: tuple[Levels, Levels], traces: tuple[float, float], dims: int
 ) -> float:
-    """The fidelity of what two samples were drawn from.
+    """Estimate the fidelity of the distributions of two samples.
 
     `own` are the levels of either side with itself, the whole of which is known: the trace.
     """
@@ -136,25 +136,25 @@ def fidelity_estimate(
     ]
     power = max(POWERS[0], sum(powers) / 2 + _steeper(crossed, own, reach))
     seen = crossed.body(reach) + crossed.tail(reach, dims, power)
-    return seen * _clipped(math.sqrt(math.prod(traces) / math.prod(wholes)))
+    return seen * _clip(math.sqrt(math.prod(traces) / math.prod(wholes)))
 
 
 def _steeper(crossed: Levels, own: tuple[Levels, Levels], reach: float) -> float:
-    """How much faster levels of two sides fall than those of either with itself: a median, for the cliffs."""
+    """Return the difference in slope of both sides from either with itself, as a median against jumps."""
     left = reach * np.geomspace(SLOPE, 1, 30)
     beside = np.log(crossed.at(left)) - (np.log(own[0].at(left)) + np.log(own[1].at(left))) / 2
     slope = -float(np.median(np.diff(beside) / np.diff(np.log(left))))
     return min(max(slope, -STEEPER), STEEPER)
 
 
-def shown_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
-    """The fidelity that two samples of these sizes would show, if both were drawn from the same points."""
+def expected_fidelity(own: Levels, trace: float, dims: int, sizes: tuple[float, float]) -> float:
+    """Return the fidelity expected of two samples of these sizes from the same distribution."""
     reach = min(dims, REACH * own.points)
     power = own.power(reach, dims, trace)
     whole = own.body(reach) + own.tail(reach, dims, power)
-    return (own.body(reach, sizes) + own.tail(reach, dims, power, sizes)) * _clipped(trace / whole)
+    return (own.body(reach, sizes) + own.tail(reach, dims, power, sizes)) * _clip(trace / whole)
 
 
-def _clipped(ratio: float) -> float:
-    """What is left to correct is noise; where it is more, there is nothing to correct by."""
+def _clip(ratio: float) -> float:
+    """Limit a correction, since a larger one would be noise."""
     return min(max(ratio, 0.5), 2.0)

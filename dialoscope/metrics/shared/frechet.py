@@ -19,9 +19,9 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.metrics.shared.fidelity import (
     EPSILON,
     Levels,
+    expected_fidelity,
     fidelity_estimate,
     nuclear_norm,
-    shown_fidelity,
     singular_squares,
 )
 
@@ -29,14 +29,14 @@ Bools = NDArray[np.bool_]
 
 CHUNK = 8192
 SPLITS = 20
-"""Into halves, at most; many points need fewer."""
+"""The maximum number of splits into halves; many points need fewer."""
 FEWEST = 4
-"""Points that a half must have."""
+"""The minimum number of points of a half."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """How many points there are, their mean, and how they lie around it; those of two sets can be added."""
+    """The number, mean and scatter of points; the moments of two sets can be added."""
 
     count: int
     mean: Floats  # (dims,)
@@ -46,18 +46,18 @@ class Moments:
 
     @classmethod
     def of(cls, points: NDArray[Any]) -> "Moments":
-        """Of the rows of an array of any kind of numbers."""
+        """Return the moments of the rows of an array of any kind of numbers."""
         parts = (points[start : start + CHUNK] for start in range(0, len(points), CHUNK))
-        return cls.streamed(parts, points.shape[1])
+        return cls.from_chunks(parts, points.shape[1])
 
     @classmethod
-    def streamed(cls, chunks: Iterable[NDArray[Any]], dims: int) -> "Moments":
-        """Of the rows of many arrays, of which no more than one is held at a time."""
+    def from_chunks(cls, chunks: Iterable[NDArray[Any]], dims: int) -> "Moments":
+        """Return the moments of the rows of many arrays, only one of which is in memory at a time."""
         return reduce(add, map(_of_chunk, chunks), cls(0, np.zeros(dims), np.zeros((0, dims))))
 
     @property
     def dims(self) -> int:
-        """How many numbers a point has."""
+        """The number of dimensions."""
         return len(self.mean)
 
     @property
@@ -77,11 +77,11 @@ class Moments:
 
     @property
     def trace(self) -> float:
-        """That of the covariance: the variances of all dimensions together."""
+        """The trace of the covariance: the sum of the variances of all dimensions."""
         return self.squares / (self.count - 1) if self.count > 1 else math.nan
 
     def __add__(self, other: "Moments") -> "Moments":
-        """Those of both sets together."""
+        """Return the moments of both sets together."""
         if not (self.count and other.count):
             return self if self.count else other
         count, apart = self.count + other.count, other.mean - self.mean
@@ -93,7 +93,7 @@ class Moments:
         return Moments(count, mean, self.scatter + other.scatter + between)
 
     def without(self, part: "Moments") -> "Moments":
-        """Those of the points that are not in a part; as many as there are dimensions must be left."""
+        """Return the moments of the points not in a part, which must be at least as many as dimensions."""
         count, apart = self.count - part.count, part.mean - self.mean
         between = np.outer(apart, apart * (self.count * part.count / count))
         mean = self.mean - apart * (part.count / count)
@@ -110,7 +110,7 @@ def _of_chunk(points: NDArray[Any]) -> Moments:
 
 
 def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float:
-    """The distance between the Gaussians with these moments; undefined for fewer than two points on a side.
+    """Return the distance of the Gaussians with these moments; undefined for fewer than two points on a side.
 
     `squared=False` takes the distance of the means as it is, which is what the paper prints.
     """
@@ -118,24 +118,24 @@ def frechet(real: Moments, generated: Moments, *, squared: bool = True) -> float
         return math.nan
     apart = real.mean - generated.mean
     within = real.trace + generated.trace - 2 * fidelity(real, generated)
-    found = _mean_term(float(apart @ apart), squared=squared) + within
-    return found if math.isnan(found) else max(0.0, found)
+    distance = _mean_term(float(apart @ apart), squared=squared) + within
+    return distance if math.isnan(distance) else max(0.0, distance)
 
 
 def fidelity(real: Moments, generated: Moments) -> float:
-    """The sum of the singular values of the product of the roots of two covariances."""
+    """Return the sum of the singular values of the product of the roots of two covariances."""
     scale = math.sqrt((real.count - 1) * (generated.count - 1))
     return nuclear_norm(_factor(real) @ _factor(generated).T) / scale
 
 
 def each_left_out(parts: Sequence[Moments]) -> Iterator[Moments]:
-    """The moments of all parts but one, for each part in turn."""
+    """Yield the moments of all parts but one, for each part in turn."""
     whole = reduce(add, parts)
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if whole.count - part.count >= max(1, whole.dims):
             yield whole.without(part)
         else:
-            others = (*parts[:place], *parts[place + 1 :])
+            others = (*parts[:index], *parts[index + 1 :])
             yield reduce(add, others, Moments(0, np.zeros(whole.dims), np.zeros((0, whole.dims))))
 
 
@@ -147,21 +147,21 @@ class Halves(NamedTuple):
 
 
 class PointSet(NamedTuple):
-    """Points, and which of them belong together."""
+    """Points with their items; points of the same item depend on each other."""
 
     points: Floats
     items: Ints
 
 
 class ExactTerms(NamedTuple):
-    """What samples show without bias."""
+    """Unbiased estimates from samples."""
 
     between: float
     """The squared distance of the means."""
     traces: tuple[float, float]
-    """Those of the two covariances."""
+    """The traces of the two covariances."""
     worth: tuple[float, float]
-    """How many points that do not belong together a point is worth, on either side."""
+    """The number of independent points that a point is worth, on either side."""
 
 
 def debiased(
@@ -173,7 +173,7 @@ def debiased(
     squared: bool = True,
     seed: int = 0,
 ) -> float:
-    """An estimate of the distance between what the points were drawn from, which the plain one overstates.
+    """Estimate the distance of the distributions the points are samples of, which `frechet` overestimates.
 
     Points with the same item belong together (they share a context, say), whichever side they are on; those
     of different items must be independent. An estimate without bias lies below 0 as often as above where
@@ -181,25 +181,27 @@ def debiased(
     """
     sides = PointSet(real, real_items), PointSet(generated, generated_items)
     halvings = _halvings(*sides, seed, _enough(len(real) + len(generated)))
-    return _debiased_of(*sides, halvings, squared=squared)
+    return _estimate_from_halvings(*sides, halvings, squared=squared)
 
 
 def debiased_from_halves(
     real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
 ) -> float:
-    """The same for more points than can be held, from the moments of two halves of the items."""
+    """Estimate the distance from moments of two halves of the items, for points that exceed the memory."""
     halves = [Halves(real, generated)]
     if _too_few(halves):
         return math.nan
     apart = [real[half].mean - generated[half].mean for half in (0, 1)]
     traces = (real[0] + real[1]).trace, (generated[0] + generated[1]).trace
-    return _debiased(halves, ExactTerms(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared)
+    return _estimate_distance(
+        halves, ExactTerms(float(apart[0] @ apart[1]), traces, (1.0, 1.0)), squared=squared
+    )
 
 
 def null(
     points: Floats, items: Ints, sizes: tuple[int, int], *, squared: bool = True, seed: int = 0
 ) -> float:
-    """The plain distance to be expected of two samples of these sizes if both were drawn like the points.
+    """Return the plain distance expected of two samples of these sizes from the distribution of the points.
 
     The two do not share items. Where they do (both answer the same contexts), plain values are lower than
     this, and only the debiased one can be read by itself.
@@ -208,33 +210,37 @@ def null(
     halves = _split(side, side, _halvings(side, side, seed, _enough(2 * len(points))))
     if _too_few(halves) or min(sizes) < 2:
         return math.nan
-    known = _known(side, side)
-    trace = known.traces[0]
+    terms = _exact_terms(side, side)
+    trace = terms.traces[0]
     if not trace > 0:
         return 0.0
-    shown = shown_fidelity(
-        _levels(halves, known.worth)[1], trace, side.points.shape[1], (sizes[0] - 1, sizes[1] - 1)
+    shown = expected_fidelity(
+        _levels(halves, terms.worth)[1], trace, side.points.shape[1], (sizes[0] - 1, sizes[1] - 1)
     )
     return _mean_term(trace / sizes[0] + trace / sizes[1], squared=squared) + 2 * trace - 2 * shown
 
 
-def _debiased_of(
+def _estimate_from_halvings(
     real: PointSet, generated: PointSet, halvings: Sequence[tuple[Bools, Bools]], *, squared: bool
 ) -> float:
     halves = _split(real, generated, halvings)
-    return math.nan if _too_few(halves) else _debiased(halves, _known(real, generated), squared=squared)
+    return (
+        math.nan
+        if _too_few(halves)
+        else _estimate_distance(halves, _exact_terms(real, generated), squared=squared)
+    )
 
 
-def _debiased(halves: Sequence[Halves], known: ExactTerms, *, squared: bool) -> float:
+def _estimate_distance(halves: Sequence[Halves], terms: ExactTerms, *, squared: bool) -> float:
     shown = 0.0
-    if min(known.traces) > 0:
-        crossed, *own = _levels(halves, known.worth)
-        shown = fidelity_estimate(crossed, (own[0], own[1]), known.traces, halves[0].real[0].dims)
-    return _mean_term(known.between, squared=squared) + sum(known.traces) - 2 * shown
+    if min(terms.traces) > 0:
+        crossed, *own = _levels(halves, terms.worth)
+        shown = fidelity_estimate(crossed, (own[0], own[1]), terms.traces, halves[0].real[0].dims)
+    return _mean_term(terms.between, squared=squared) + sum(terms.traces) - 2 * shown
 
 
 def _mean_term(between: float, *, squared: bool) -> float:
-    """An estimate below 0 stays below 0 when it is not squared."""
+    """Return the term of the means; an estimate below 0 stays below 0 when it is not squared."""
     return between if squared else math.copysign(math.sqrt(abs(between)), between)
 
 
@@ -243,38 +249,40 @@ def _too_few(halves: Sequence[Halves]) -> bool:
 
 
 def _enough(points: int) -> int:
-    """How many halvings make their choice negligible beside the noise of so many points."""
+    """Return the number of halvings after which their choice is negligible beside the sampling noise."""
     return min(SPLITS, max(2, 6000 // max(points, 1)))
 
 
 def _halvings(real: PointSet, generated: PointSet, seed: int, count: int) -> list[tuple[Bools, Bools]]:
-    """Which points are in the first half, so many times; items of one side and of both are halved apart."""
+    """Return masks of first halves; items of one side and those of both are halved separately."""
     items = np.unique(np.concatenate([real.items, generated.items]))
     places = [np.searchsorted(items, side.items) for side in (real, generated)]
     kinds = np.isin(items, real.items) * 2 + np.isin(items, generated.items)
     rng = np.random.default_rng(seed)
-    found = []
+    halvings = []
     for _ in range(count):
         first = np.zeros(len(items), bool)
         first[np.lexsort((rng.random(len(items)), kinds))[::2]] = True
-        found.append((first[places[0]], first[places[1]]))
-    return found
+        halvings.append((first[places[0]], first[places[1]]))
+    return halvings
 
 
 def _split(real: PointSet, generated: PointSet, halvings: Sequence[tuple[Bools, Bools]]) -> list[Halves]:
-    return [Halves(_halved(real.points, one), _halved(generated.points, other)) for one, other in halvings]
+    return [
+        Halves(_halve(real.points, first), _halve(generated.points, second)) for first, second in halvings
+    ]
 
 
-def _halved(points: Floats, first: Bools) -> tuple[Moments, Moments]:
+def _halve(points: Floats, first: Bools) -> tuple[Moments, Moments]:
     return Moments.of(points[first]), Moments.of(points[~first])
 
 
 class Summary(NamedTuple):
-    """One side as a whole, made from items, which are independent, and not from points, which need not be."""
+    """Statistics of a side, computed from items, which are independent, as points need not be."""
 
     mean: Floats
     added: Floats
-    """What each item adds to the mean (items, dims); the sum of all is 0."""
+    """The contribution of each item to the mean (items, dims); they add up to 0."""
     noise: float
     """The expected squared distance of the mean from the true one."""
     trace: float
@@ -292,21 +300,23 @@ def _summary(side: PointSet, items: Ints) -> Summary:
 
 
 def _noise(added: Floats, other: Floats, items: int) -> float:
-    """The covariance of two means, over all dimensions, from what each of so many items adds to either."""
+    """Return the covariance of two means, over all dimensions, from the contributions of items."""
     return float(np.vdot(added, other)) * items / (items - 1) if items > 1 else 0.0
 
 
-def _known(real: PointSet, generated: PointSet) -> ExactTerms:
+def _exact_terms(real: PointSet, generated: PointSet) -> ExactTerms:
     items = np.unique(np.concatenate([real.items, generated.items]))
-    one, other = _summary(real, items), _summary(generated, items)
-    shared = _noise(one.added, other.added, len(np.intersect1d(real.items, generated.items)))
-    apart = one.mean - other.mean
-    between = float(apart @ apart) - one.noise - other.noise + 2 * shared
-    return ExactTerms(between, (one.trace, other.trace), (one.worth, other.worth))
+    real_side, generated_side = _summary(real, items), _summary(generated, items)
+    shared = _noise(real_side.added, generated_side.added, len(np.intersect1d(real.items, generated.items)))
+    apart = real_side.mean - generated_side.mean
+    between = float(apart @ apart) - real_side.noise - generated_side.noise + 2 * shared
+    return ExactTerms(
+        between, (real_side.trace, generated_side.trace), (real_side.worth, generated_side.worth)
+    )
 
 
 def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Levels, Levels, Levels]:
-    """Of the sides with each other, and of either with itself; always between points of different halves."""
+    """Return levels of both sides, and of either with itself, always between different halves."""
     crossed = [pair for real, other in halves for pair in ((real[0], other[1]), (real[1], other[0]))]
     return (
         _levels_of(crossed, worth),
@@ -317,21 +327,21 @@ def _levels(halves: Sequence[Halves], worth: tuple[float, float]) -> tuple[Level
 
 def _levels_of(pairs: Sequence[tuple[Moments, Moments]], worth: tuple[float, float]) -> Levels:
     sizes = [float(np.mean([pair[side].count - 1 for pair in pairs])) * worth[side] for side in (0, 1)]
-    return Levels.of([_seen_squares(*pair) for pair in pairs], (sizes[0], sizes[1]))
+    return Levels.of([_sample_squares(*pair) for pair in pairs], (sizes[0], sizes[1]))
 
 
-def _seen_squares(one: Moments, other: Moments) -> Floats:
-    scale = (one.count - 1) * (other.count - 1)
-    return singular_squares(_factor(one) @ _factor(other).T) / scale
+def _sample_squares(real: Moments, generated: Moments) -> Floats:
+    scale = (real.count - 1) * (generated.count - 1)
+    return singular_squares(_factor(real) @ _factor(generated).T) / scale
 
 
 def _factor(moments: Moments) -> Floats:
-    """A matrix whose product with itself, transposed and itself, is the scatter."""
+    """Return a matrix B for which B'B is the scatter."""
     if not moments.is_scatter:
         return moments.spread
     try:
         return np.asarray(np.linalg.cholesky(moments.spread).T)
     except np.linalg.LinAlgError:  # singular: what is not above rounding is nothing
         values, vectors = np.linalg.eigh(moments.spread)
-        kept = values > values[-1] * len(values) * EPSILON
-        return np.asarray((vectors[:, kept] * np.sqrt(values[kept])).T)
+        significant = values > values[-1] * len(values) * EPSILON
+        return np.asarray((vectors[:, significant] * np.sqrt(values[significant])).T)

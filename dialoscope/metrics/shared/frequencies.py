@@ -1,4 +1,4 @@
-"""How rare tokens are: in how many texts of people each occurs, and the weight that follows from it."""
+"""Document frequencies of tokens in people's texts, and the weights derived from them."""
 
 import dataclasses
 from collections import Counter
@@ -25,7 +25,7 @@ from dialoscope.models.protocols import Encoder
 
 @dataclass(frozen=True)
 class Sentences:
-    """Texts of people in a file: a text on each line, or anything that replies can be read from."""
+    """People's texts in a file: a text on each line, or anything that replies can be read from."""
 
     name: ClassVar[str] = "sentences"
     version: ClassVar[int] = 1
@@ -34,14 +34,14 @@ class Sentences:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the file holds."""
+        """A hash of the content of the file."""
         try:
             return hash_path(Path(self.file))
         except BackendError as absent:
             raise MetricError(f"idf must be none, references, or a file of texts. {absent}") from absent
 
     def texts(self) -> Iterator[str]:
-        """Each line; of a row with references those, else its response; of a dialogue every turn."""
+        """Yield each line; the references of a row, or else its response; every turn of a dialogue."""
         if Path(self.file).suffix.lower() == ".txt":
             yield from filter(str.strip, _lines(Path(self.file)))
             return
@@ -59,7 +59,7 @@ def _lines(path: Path) -> list[str]:
 
 
 class Frequencies(NamedTuple):
-    """In how many of some texts each token occurs."""
+    """The number of texts in which each token occurs."""
 
     texts: int
     ids: Ints
@@ -68,52 +68,52 @@ class Frequencies(NamedTuple):
 
     def weights(self, ids: Ints) -> Floats:
         """The inverse document frequency of these tokens, as bert-score smooths it."""
-        place = np.searchsorted(self.ids, ids)
-        known = np.append(self.ids, -1)[place] == ids
-        counts = np.where(known, np.append(self.counts, 0)[place], 0)
+        index = np.searchsorted(self.ids, ids)
+        is_counted = np.append(self.ids, -1)[index] == ids
+        counts = np.where(is_counted, np.append(self.counts, 0)[index], 0)
         return np.asarray(np.log((self.texts + 1) / (counts + 1)))
 
 
 def frequencies(ids: Ints, owner: Ints, times: Ints) -> Frequencies:
-    """Of tokens, each with the text it is of, and for each text how often it is there."""
+    """Return document frequencies of tokens with their texts; a text counts as often as it occurs."""
     order = np.lexsort((ids, owner))
     ids, owner = ids[order], owner[order]
     once = begins_run(ids, owner)
-    found, place = np.unique(ids[once], return_inverse=True)
-    counts = np.bincount(place, times[owner[once]], len(found)).astype(np.int64)
-    return Frequencies(int(times.sum()), found, counts)
+    different, index = np.unique(ids[once], return_inverse=True)
+    counts = np.bincount(index, times[owner[once]], len(different)).astype(np.int64)
+    return Frequencies(int(times.sum()), different, counts)
 
 
 def corpus_frequencies(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Frequencies:
-    """Of all texts of a corpus, each as the encoder is to read it; counted once, then remembered."""
+    """Return the frequencies in all texts of a corpus, as the encoder reads them; counts are cached."""
     shallow = _shallowest(encoder)
-    (found,) = compute_cached(
+    (table,) = compute_cached(
         f"document frequencies {signature(shallow)} {shallow.fingerprint}",
         # The ending says how the file is read, and so which texts the same bytes are.
         [text_key(signature(corpus), Path(corpus.file).suffix, corpus.fingerprint, read_as("a text"))],
-        lambda _: [(0, _counted(shallow, corpus, read_as))],
+        lambda _: [(0, _count_tokens(shallow, corpus, read_as))],
         use_cache=isinstance(encoder, TransformerEncoder),
     )
-    return Frequencies(int(found[0, 0]), *found[:, 1:])
+    return Frequencies(int(table[0, 0]), *table[:, 1:])
 
 
 def _shallowest(encoder: Encoder) -> Encoder:
-    """The encoder without its layers, where they can be left out: the tokens of a text need none."""
+    """Return the encoder without its layers if possible, as tokenizing needs none."""
     if isinstance(encoder, TransformerEncoder):
         return dataclasses.replace(encoder, layer=0)
     return encoder
 
 
-def _counted(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Ints:
-    """A column for each token that occurs, with its number and its count; before it, the number of texts."""
+def _count_tokens(encoder: Encoder, corpus: Sentences, read_as: Callable[[str], str]) -> Ints:
+    """Return a column with the number and count of each token, after one with the number of texts."""
     times = Counter(map(read_as, corpus.texts()))
     if not times:
         raise MetricError(f"{printable(corpus.file)} holds no text, so that no token can be weighed by it.")
     counts: Counter[int] = Counter()
     for texts in in_chunks(list(times), text_size):
-        tokens = [found.ids for found in encoder.encode_tokens(texts)]
+        tokens = [text.ids for text in encoder.encode_tokens(texts)]
         owner = np.repeat(np.arange(len(texts)), [len(ids) for ids in tokens])
         part = frequencies(np.concatenate(tokens), owner, np.array([times[text] for text in texts]))
         counts.update(dict(zip(part.ids.tolist(), part.counts.tolist(), strict=True)))
     ids = sorted(counts)
-    return np.array([[times.total(), *ids], [0, *(counts[one] for one in ids)]], np.int64)
+    return np.array([[times.total(), *ids], [0, *(counts[token] for token in ids)]], np.int64)

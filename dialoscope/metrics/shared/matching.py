@@ -1,4 +1,4 @@
-"""Greedy matching: each token of a text with the token of another text that is most like it."""
+"""Greedy matching: each token of a text with the most similar token of another text."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,44 +20,44 @@ Bits = NDArray[np.int32]
 Thing = TypeVar("Thing")
 
 VERSION = 1
-"""Raised when the same vectors match otherwise than before: what the score cache knows is then not used."""
+"""Raised if the same vectors give other matches than before, so that cached scores are not used."""
 
 AT_ONCE = 2**19
-"""Bytes of text whose vectors are in memory together: about 140,000 tokens, 200 MB at 384 dimensions."""
+"""The bytes of text whose vectors are in memory: about 140,000 tokens, 200 MB at 384 dimensions."""
 
 _LONGEST = 2**12
-"""Bytes that a longer text counts for, since no encoder reads all of it."""
+"""The maximum number of bytes that a text counts for, since no encoder reads more."""
 
 _TOGETHER = 256
-"""Replies to one reference that are matched together; everybody may have been asked the same."""
+"""The maximum number of replies to one reference that are matched together."""
 
 _TINY = np.finfo(np.float32).tiny
-"""What the length of a vector is taken for where it has none, so that it is like no other."""
+"""The minimum length of a vector, so that vectors of zeros have cosines of 0."""
 
 
 class Couple(NamedTuple):
-    """A reply and one of its references, as an encoder is to read them."""
+    """A reply and one of its references, as an encoder reads them."""
 
     reply: str
     reference: str
 
 
 class TokenMatches(NamedTuple):
-    """The tokens of some couples, of each those of the reply and then those of the reference."""
+    """The tokens of couples: of each couple those of the reply, then those of the reference."""
 
     tokens: Bits  # (2, tokens)
-    """Which token, -1 - id for one of a reference, and the bits of its highest cosine with the other side."""
+    """The token's id (-1 - id in a reference), and the bits of its highest cosine with the other side."""
     lengths: Ints  # (couples,)
 
     @classmethod
     def of(cls, couples: Sequence[Bits]) -> "TokenMatches":
-        """What was found for each couple, one after the other."""
+        """The matches of all couples, concatenated."""
         tokens = np.concatenate([np.zeros((2, 0), np.int32), *couples], axis=1)
         return cls(tokens, np.array([couple.shape[1] for couple in couples], np.int64))
 
     @property
     def is_reference(self) -> NDArray[np.bool_]:
-        """Which tokens are of references."""
+        """Whether each token is in a reference."""
         return np.asarray(self.tokens[0] < 0)
 
     @property
@@ -67,7 +67,7 @@ class TokenMatches(NamedTuple):
 
     @property
     def cosines(self) -> NDArray[np.float32]:
-        """How like each token is to the token of the other side that is most like it."""
+        """The cosine of each token with the most similar token of the other side."""
         return np.asarray(self.tokens[1].view(np.float32))
 
     @property
@@ -82,20 +82,22 @@ class TokenMatches(NamedTuple):
         return TokenMatches(self.tokens[:, ranges(starts[couples], lengths)], lengths)
 
 
-def remembered_matches(encoder: Encoder, couples: Sequence[Couple]) -> TokenMatches:
-    """The matches of all couples; what a model has once computed comes from the score cache."""
-    found = compute_cached(
+def match_couples(encoder: Encoder, couples: Sequence[Couple]) -> TokenMatches:
+    """Return the matches of all couples, from the score cache where it has them."""
+    matches = compute_cached(
         f"greedy matching v:{VERSION} {signature(encoder)} {encoder.fingerprint}",
         [text_key(*couple) for couple in couples],
-        lambda places: matched(encoder, couples, places),
+        lambda places: compute_matches(encoder, couples, places),
         label=f"Matching with {encoder}",
         use_cache=isinstance(encoder, TransformerEncoder),  # others are quick, or not known to stay the same
     )
-    return TokenMatches.of(found)
+    return TokenMatches.of(matches)
 
 
-def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) -> Iterator[tuple[int, Bits]]:
-    """For each of the places, what `Matches` holds of the couple there.
+def compute_matches(
+    encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]
+) -> Iterator[tuple[int, Bits]]:
+    """Yield each index with the matches of the couple there, as in `TokenMatches`.
 
     Couples with the same reference are matched by one product of matrices. Vectors are in memory for some
     references at a time with all replies to them; those of texts that come again wait for it as long as
@@ -103,14 +105,14 @@ def matched(encoder: Encoder, couples: Sequence[Couple], places: Iterable[int]) 
     """
     groups = _groups(couples, places)
     last = {text: number for number, group in enumerate(groups) for text in group.texts}
-    known: dict[str, TokenVectors] = {}
+    vectors: dict[str, TokenVectors] = {}
     done = 0
     for chunk in in_chunks(groups, lambda group: sum(map(text_size, group.texts))):
         done += len(chunk)
-        lacking = list(dict.fromkeys(text for group in chunk for text in group.texts if text not in known))
-        known.update(zip(lacking, encoder.encode_tokens(lacking), strict=True))
-        yield from _matched_chunk(chunk, known)
-        known = _kept({text: found for text, found in known.items() if last[text] >= done})
+        missing = list(dict.fromkeys(text for group in chunk for text in group.texts if text not in vectors))
+        vectors.update(zip(missing, encoder.encode_tokens(missing), strict=True))
+        yield from _match_chunk(chunk, vectors)
+        vectors = _keep_for_later({text: tokens for text, tokens in vectors.items() if last[text] >= done})
 
 
 class _Group(NamedTuple):
@@ -126,47 +128,49 @@ class _Group(NamedTuple):
 
 
 def _groups(couples: Sequence[Couple], places: Iterable[int]) -> list[_Group]:
-    """By reference, as each first comes: references of one reply stay near each other."""
+    """Group couples by reference, in order of appearance, so that references of a reply stay together."""
     groups: dict[tuple[str, int], _Group] = {}
     replies: Counter[str] = Counter()
-    for place in places:
-        reply, reference = couples[place]
+    for index in places:
+        reply, reference = couples[index]
         number = replies[reference] // _TOGETHER
         group = groups.setdefault((reference, number), _Group(reference, [], []))
         group.replies.append(reply)
-        group.places.append(place)
+        group.places.append(index)
         replies[reference] += 1
     return list(groups.values())
 
 
 def in_chunks(things: Sequence[Thing], size: Callable[[Thing], int]) -> Iterator[list[Thing]]:
-    """As many at a time as may be in memory together."""
+    """Yield chunks that fit into memory."""
     chunk = np.cumsum([size(thing) for thing in things]) // AT_ONCE
-    for _, some in groupby(zip(chunk.tolist(), things, strict=True), key=lambda numbered: numbered[0]):
-        yield [thing for _, thing in some]
+    for _, numbered_things in groupby(
+        zip(chunk.tolist(), things, strict=True), key=lambda numbered: numbered[0]
+    ):
+        yield [thing for _, thing in numbered_things]
 
 
 def text_size(text: str) -> int:
-    """How much a text adds to what is in memory: by bytes, since a rare character is a token or more."""
+    """Return the size of a text in memory, by bytes, since a rare character is a token or more."""
     return min(len(text.encode("utf-8", "surrogatepass")), _LONGEST) + 4
 
 
-def _kept(known: Mapping[str, TokenVectors]) -> dict[str, TokenVectors]:
-    """As many of them as may wait; copies, since each is a part of the whole batch it was computed in."""
-    room = AT_ONCE - np.cumsum([text_size(text) for text in known])
+def _keep_for_later(vectors: Mapping[str, TokenVectors]) -> dict[str, TokenVectors]:
+    """Return those that fit into memory as copies, since each is a view of the batch it was computed in."""
+    room = AT_ONCE - np.cumsum([text_size(text) for text in vectors])
     return {
-        text: TokenVectors(found.ids, found.vectors.copy())
-        for (text, found), left in zip(known.items(), room.tolist(), strict=True)
-        if left >= 0
+        text: TokenVectors(tokens.ids, tokens.vectors.copy())
+        for (text, tokens), bytes_left in zip(vectors.items(), room.tolist(), strict=True)
+        if bytes_left >= 0
     }
 
 
-def _matched_chunk(chunk: Sequence[_Group], known: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
-    """All in one piece first, since a reply's few tokens are not worth arrays of their own."""
+def _match_chunk(chunk: Sequence[_Group], vectors: Mapping[str, TokenVectors]) -> Iterator[tuple[int, Bits]]:
+    """Match a chunk in one array, since a reply has few tokens, and yield the part of each couple."""
     ids: list[Ints] = []
     cosines: list[Vectors] = []
     for group in chunk:
-        reference, replies = known[group.reference], [known[reply] for reply in group.replies]
+        reference, replies = vectors[group.reference], [vectors[reply] for reply in group.replies]
         marked = ~reference.ids
         for reply in replies:
             ids += reply.ids, marked
@@ -176,9 +180,9 @@ def _matched_chunk(chunk: Sequence[_Group], known: Mapping[str, TokenVectors]) -
     np.concatenate(ids, out=tokens[0], casting="same_kind")
     np.concatenate(cosines, out=tokens[1].view(np.float32))
     ends = np.cumsum([len(one) + len(other) for one, other in zip(ids[::2], ids[1::2], strict=True)]).tolist()
-    places = [place for group in chunk for place in group.places]
-    for place, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
-        yield place, tokens[:, begin:end]
+    places = [index for group in chunk for index in group.places]
+    for index, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
+        yield index, tokens[:, begin:end]
 
 
 class _Best(NamedTuple):
@@ -189,11 +193,11 @@ class _Best(NamedTuple):
 
 
 def _best_cosines(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
-    """For each reply, itself and the reference."""
-    found = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
+    """Yield the highest cosines of each reply and the reference."""
+    pairs = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
     for reply in replies:
         nothing = not (len(reply) and len(reference))
-        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(found)
+        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(pairs)
 
 
 def _nothing(vectors: Vectors) -> Vectors:
@@ -201,7 +205,7 @@ def _nothing(vectors: Vectors) -> Vectors:
 
 
 def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:
-    """The same where every text has a token; not asked for anything where none has."""
+    """Yield the highest cosines where every text has a token; it is not advanced if none has."""
     vectors = np.concatenate([reference, *replies])
     cosines = vectors[len(reference) :] @ reference.T
     # Scaled only now, since there are fewer cosines than numbers in the vectors.
@@ -216,7 +220,7 @@ def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_B
 
 
 class MatchScores(NamedTuple):
-    """How well replies match their references."""
+    """The scores of replies against their references."""
 
     precision: Floats  # (couples,)
     recall: Floats
@@ -224,7 +228,7 @@ class MatchScores(NamedTuple):
 
 
 def scores(matches: TokenMatches, unweighted: Ints, weights: Floats) -> MatchScores:
-    """The weighted mean of the cosines of the reply's tokens, that of the reference's, and what lies between.
+    """Return the weighted mean cosines of the reply's tokens and of the reference's, and their harmonic mean.
 
     Tokens that are `unweighted` can be matched, but do not count. A couple with a text that has no other
     token scores 0; a text all of whose other tokens weigh nothing has no mean.
@@ -240,6 +244,6 @@ def scores(matches: TokenMatches, unweighted: Ints, weights: Floats) -> MatchSco
 
 
 def _harmonic_mean(precision: Floats, recall: Floats) -> Floats:
-    """Between the two; 0 where they lie on different sides of it, as no mean of that kind does."""
+    """Return the harmonic mean, or 0 where the signs differ, since it would not be between the two."""
     apart = precision * recall <= 0
     return np.where(apart, 0.0, 2 * precision * recall / np.where(apart, 1.0, precision + recall))

@@ -1,4 +1,4 @@
-"""What the metrics of n-grams share."""
+"""The base classes and counts of metrics of n-grams."""
 
 import math
 from abc import abstractmethod
@@ -61,11 +61,11 @@ class GramMetric(PoolMetric[Tokens]):
 
     @abstractmethod
     def of_counts(self, counts: Ints, words: int) -> float:
-        """The number from the counts of all different n-grams, and how many words were said."""
+        """The score from the counts of all different n-grams, and the number of words."""
 
     @property
     def statistics(self) -> Hashable:
-        """The words in the order they were said, which is all that n-grams of any length are made of."""
+        """The key of the words in their order, which serve n-grams of any length."""
         return "words", self.tokenizer
 
     def measure(self, batch: Batch) -> Tokens:
@@ -74,30 +74,30 @@ class GramMetric(PoolMetric[Tokens]):
 
     @property
     def depends_on(self) -> Amount | None:
-        """The more words, the fewer of their n-grams are new, and the more different ones there are."""
+        """The number of words: with more words, fewer n-grams are new, and more are different."""
         return "words"
 
     def amount(self, tally: Tokens) -> int:
-        """All words that were said."""
+        """The number of words of all replies."""
         return len(tally.ids)
 
     @abstractmethod
     def score_some(self, tally: Tokens) -> Floats:
-        """The number for each of some replies."""
+        """The score for each of these replies."""
 
     def score_each(self, tally: Tokens) -> Floats:
-        """The number for each reply; some at a time, which sorts faster and in less memory than all."""
+        """The score for each reply, in chunks, which sort faster and in less memory than all at once."""
         places = np.split(np.arange(len(tally)), np.arange(_AT_A_TIME, len(tally), _AT_A_TIME))
         return np.concatenate([self.score_some(tally.take(rows)) for rows in places])
 
     def score(self, tally: Tokens) -> float:
-        """Undefined when no reply is n words long."""
-        return self._of_some(np.bincount(numbered(hash_ngrams(tally, self.n).ids)), len(tally.ids))
+        """The score of all replies; undefined if no reply has n words."""
+        return self._of_some(np.bincount(number_ngrams(hash_ngrams(tally, self.n).ids)), len(tally.ids))
 
     def scores_without(self, tally: Tokens, blocks: Ints) -> Floats:
-        """From the counts of everything, less those of each block."""
+        """The score with each block left out in turn, by subtracting its counts."""
         grams = hash_ngrams(tally, self.n)
-        gram, block = numbered(grams.ids), np.repeat(blocks.astype(np.int32), grams.lengths)
+        gram, block = number_ngrams(grams.ids), np.repeat(blocks.astype(np.int32), grams.lengths)
         every = np.bincount(gram)
         words = np.bincount(blocks, weights=tally.lengths).astype(np.int64)
         left = (
@@ -128,7 +128,7 @@ class NgramShare(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a share."""
+        """The bounds of a share."""
         return Bounds(0, 1)
 
     def grams(self, batch: Batch) -> Tokens:
@@ -136,8 +136,8 @@ class NgramShare(MeanMetric):
         return hash_ngrams(reply_words(batch, Tokenizer(self.tokenizer)), self.n)
 
 
-def numbered(grams: Ints) -> NDArray[np.int32]:
-    """The n-grams as 0, 1, 2, …, so that they can be counted again and again without being sorted."""
+def number_ngrams(grams: Ints) -> NDArray[np.int32]:
+    """Renumber the n-grams as 0, 1, 2, …, so that they can be counted repeatedly without sorting."""
     # What np.unique does, in half its memory.
     order = np.argsort(grams)
     new = np.zeros(len(grams), bool)
@@ -157,7 +157,7 @@ class CountsInEach(NamedTuple):
 
 
 def counts_in_each(grams: Tokens) -> CountsInEach:
-    """One row for each different n-gram of each text."""
+    """Return one row for each different n-gram of each text."""
     owner = grams.owner
     keys = within(owner, grams.ids)
     order = np.argsort(keys)
@@ -167,10 +167,10 @@ def counts_in_each(grams: Tokens) -> CountsInEach:
 
 
 def within(owner: Ints, grams: Ints) -> Ints:
-    """A number for "this n-gram in this text", which takes one sort where the two apart would take two."""
+    """Return a number for each n-gram in its text, which is sorted once where a pair is sorted twice."""
     return grams + owner * _SPREAD
 
 
 def distinct_in_each(grams: Tokens) -> Floats:
-    """The number of different n-grams of each text."""
+    """Return the number of different n-grams of each text."""
     return np.bincount(counts_in_each(grams).owner, minlength=len(grams)).astype(float)

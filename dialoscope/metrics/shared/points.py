@@ -1,4 +1,4 @@
-"""Where texts lie in the space of an encoder: statistics of metrics that compare distributions.
+"""Vectors of texts by an encoder: the statistics of metrics that compare distributions.
 
 Few points are held in memory. Many lie in a file, and are read some at a time; what is asked of them then
 comes from their moments, or from a sample of them that is the same in whatever order they came.
@@ -30,16 +30,16 @@ from dialoscope.text.batch import Batch
 from dialoscope.text.tokens import hash_texts
 
 HELD = 2**28
-"""Bytes of vectors that are held in memory; more than these lie in a file."""
+"""The maximum number of bytes of vectors in memory; larger tables are in a file."""
 
 CHUNK = 8192
-"""Texts encoded, and points read, at a time."""
+"""The number of texts encoded, and of points read, at a time."""
 
 SAMPLE = 10_000
-"""Points from which on moments and samples stand for all of them."""
+"""The maximum number of points in memory; more are represented by moments and a sample."""
 
 NONE = 0
-"""The key of no point."""
+"""The key of a missing point."""
 
 
 class Cloud(Protocol):
@@ -47,7 +47,7 @@ class Cloud(Protocol):
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of points."""
 
     @property
     def held(self) -> bool:
@@ -55,21 +55,21 @@ class Cloud(Protocol):
 
     @property
     def items(self) -> Ints:
-        """What each point of the sample belongs to."""
+        """The item that each point of the sample belongs to."""
 
     @property
     def points(self) -> Floats:
-        """A sample of up to `SAMPLE` points, in an order that depends on nothing but their texts."""
+        """A sample of up to `SAMPLE` points, in an order that depends on their texts only."""
 
     @property
     def halves(self) -> tuple[Moments, Moments]:
-        """The moments of two halves; points of one item are in the same."""
+        """The moments of two halves; points of one item are in the same half."""
 
     def blocks(self, of_replies: Ints) -> Ints:
         """The block of the reply that each point of the sample belongs to; -1 where it belongs to none."""
 
     def left_out(self, of_replies: Ints) -> Iterator[Moments]:
-        """The moments with the points of each block of replies left out in turn."""
+        """Yield the moments with the points of each block of replies left out in turn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +83,12 @@ class PointTable:
 
     @property
     def dims(self) -> int:
-        """How many numbers a point has."""
+        """The number of dimensions."""
         return int(self.held.shape[1])
 
     @classmethod
-    def collected(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
-        """The vectors of these keys, which come some at a time."""
+    def from_parts(cls, keys: Ints, parts: Iterator[Vectors]) -> "PointTable":
+        """Make a table of these keys, whose vectors come in parts."""
         first = next(parts, np.zeros((0, 0), np.float32))
         if 4 * len(keys) * first.shape[1] <= HELD:
             return cls(keys, np.concatenate([first, *parts]))
@@ -106,7 +106,7 @@ class PointTable:
 
     @classmethod
     def load(cls, path: Path) -> "PointTable":
-        """The table that was saved."""
+        """Load a saved table."""
         with path.open("rb") as file:
             keys = np.load(file)
             np.lib.format.read_magic(file)
@@ -123,19 +123,19 @@ class PointTable:
                 file.write(np.ascontiguousarray(part, "<f4").tobytes())
 
     def chunks(self, places: Ints) -> Iterator[Vectors]:
-        """The points at these places, which ascend, some at a time."""
+        """Yield the points at these indices, which ascend, in chunks."""
         for start in range(0, len(self.keys), CHUNK):
             low, high = np.searchsorted(places, (start, start + CHUNK))
             if high > low:
                 yield self.held[start : min(start + CHUNK, len(self.keys))][places[low:high] - start]
 
     def places(self, keys: Ints) -> Ints:
-        """Where the points with these keys are."""
+        """Return the indices of the points with these keys."""
         return np.searchsorted(self.keys, keys)
 
 
 class VectorFile:
-    """Vectors in a file, of which some are read at a time; it is closed when nobody needs it any more."""
+    """Vectors in a file, which are read in slices; the file is closed with the last reference to it."""
 
     def __init__(self, descriptor: int, offset: int, shape: tuple[int, int]) -> None:
         self.shape = shape
@@ -154,7 +154,7 @@ class VectorFile:
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """What is kept of a corpus: the moments of its two halves, and a sample of its points."""
+    """A summary of a corpus: the moments of its two halves, and a sample of its points."""
 
     halves: tuple[Moments, Moments]
     points: Floats
@@ -162,7 +162,7 @@ class Crowd:
 
     @property
     def count(self) -> int:
-        """How many pairs the corpus has."""
+        """The number of pairs in the corpus."""
         return sum(half.count for half in self.halves)
 
     @property
@@ -172,11 +172,11 @@ class Crowd:
 
     @classmethod
     def of(cls, corpus: Corpus, encoder: Encoder, turns: int) -> "Crowd":
-        """Read and encode a corpus, some pairs at a time."""
+        """Read and encode a corpus in chunks of pairs."""
         halves = [Moments(0, np.zeros(0), np.zeros((0, 0))) for _ in range(2)]
         sample = _Sample(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
-        given = corpus.examples()
-        while examples := list(islice(given, CHUNK)):
+        remaining = corpus.examples()
+        while examples := list(islice(remaining, CHUNK)):
             texts = [pair_of(example, example.response, turns) for example in examples]
             part = _Sample(_keys(texts), items_of(examples), encoder.encode(texts)).defined()
             for half, chosen in enumerate((part.items & 1 == 0, part.items & 1 == 1)):
@@ -187,11 +187,11 @@ class Crowd:
         return cls((halves[0], halves[1]), sample.vectors.astype(np.float64), sample.items)
 
     def blocks(self, of_replies: Ints) -> Ints:
-        """These points belong to no reply."""
+        """-1 for each point, since none belongs to a reply."""
         return np.full(len(self.points), -1)
 
     def left_out(self, of_replies: Ints) -> Iterator[Moments]:
-        """All stay."""
+        """Yield the moments of all points for each block, since none belongs to a reply."""
         return repeat(whole(self), int(of_replies.max()) + 1)
 
     def save(self, path: Path) -> None:
@@ -211,7 +211,7 @@ class Crowd:
 
     @classmethod
     def load(cls, path: Path) -> "Crowd":
-        """What was saved."""
+        """Load a saved summary."""
         with np.load(io.BytesIO(path.read_bytes())) as saved:
             counts = saved["counts"].tolist()
             first = Moments(counts[0], saved["first_mean"], saved["first_spread"])
@@ -221,7 +221,7 @@ class Crowd:
 
 @dataclass(frozen=True, eq=False)
 class TableCloud:
-    """Points out of a table, of which some may come several times."""
+    """Points of a table, some of which may occur several times."""
 
     table: PointTable
     keys: Ints
@@ -231,13 +231,13 @@ class TableCloud:
 
     @classmethod
     def of(cls, table: PointTable, keys: Ints, items: Ints, owner: Ints) -> "TableCloud":
-        """In the order of keys and items, so that the order of the replies does not show."""
+        """Sort the points by keys and items, so that the order of the replies has no effect."""
         order = np.lexsort((items, keys))
         return cls(table, keys[order], items[order], owner[order])
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of points."""
         return len(self.keys)
 
     @property
@@ -247,13 +247,13 @@ class TableCloud:
 
     @cached_property
     def points(self) -> Floats:
-        """Those with the smallest keys: keys are hashes, so these are a fair sample."""
+        """The points with the smallest keys: keys are hashes, so they are a random sample."""
         places = self.table.places(self.keys[:SAMPLE])
         return np.concatenate([np.zeros((0, self.table.dims)), *self.table.chunks(places)])
 
     @cached_property
     def halves(self) -> tuple[Moments, Moments]:
-        """By whether the item, a hash, is even or odd."""
+        """The moments of points with even and with odd items, which are hashes."""
         even, odd = (self.moments(self.items & 1 == half) for half in (0, 1))
         return even, odd
 
@@ -262,18 +262,18 @@ class TableCloud:
         return of_replies[self.owner[:SAMPLE]]
 
     def left_out(self, of_replies: Ints) -> Iterator[Moments]:
-        """The moments of each block are made once: those of the others are what is left of all."""
+        """Yield the moments without each block; they are computed by subtracting those of the block."""
         of = of_replies[self.owner]
         return each_left_out([self.moments(of == block) for block in range(int(of_replies.max()) + 1)])
 
     def moments(self, chosen: NDArray[np.bool_]) -> Moments:
-        """Those of some of the points, read some at a time."""
-        return Moments.streamed(self.table.chunks(self.table.places(self.keys[chosen])), self.table.dims)
+        """Return the moments of the chosen points, which are read in chunks."""
+        return Moments.from_chunks(self.table.chunks(self.table.places(self.keys[chosen])), self.table.dims)
 
 
 @dataclass(frozen=True, eq=False)
 class Points(SharedWork, Tally):
-    """The point of each reply, and those of what people said in its place."""
+    """The point of each reply, and those of people's replies to the same context."""
 
     has_files: ClassVar[bool] = True
 
@@ -283,21 +283,21 @@ class Points(SharedWork, Tally):
     item: Ints
     """Equal for replies in the same dialogue."""
     real: Ints
-    """The keys of the points of what people said, those of one reply after those of the other."""
+    """The keys of the points of people's replies, concatenated in the order of the replies."""
     counts: Ints
-    """How many of these each reply has."""
+    """The number of people's replies for each reply."""
     bare: Ints
     """The key of the point of each reply's context with nothing said after it."""
     crowd: Crowd | None = None
-    """What people said elsewhere, where a corpus stands for them."""
+    """People's replies in a corpus, if one replaces the references."""
     _results: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    """Small things that were asked of the same replies before."""
+    """Cached results for the same replies."""
 
     def __len__(self) -> int:
         return len(self.reply)
 
     def take(self, rows: Ints) -> "Points":
-        """Those of these replies; the table and the crowd are the same."""
+        """Return the points of these replies; the table and the crowd are the same."""
         starts, counts = (np.cumsum(self.counts) - self.counts)[rows], self.counts[rows]
         real = self.real[ranges(starts, counts)]
         columns = self.reply[rows], self.item[rows], real, counts, self.bare[rows]
@@ -306,7 +306,7 @@ class Points(SharedWork, Tally):
 
     @classmethod
     def joined(cls, parts: Sequence["Points"]) -> "Points":
-        """All replies, one part after the other; equal points are kept once."""
+        """Concatenate the replies of all parts; equal points are stored once."""
         if not parts:
             nothing = np.zeros(0, np.int64)
             table = PointTable(nothing, np.zeros((0, 0), np.float32))
@@ -314,7 +314,7 @@ class Points(SharedWork, Tally):
         if len(parts) == 1:
             return parts[0]
         return cls(
-            _merged([part.table for part in parts]),
+            _merge([part.table for part in parts]),
             np.concatenate([part.reply for part in parts]),
             np.concatenate([part.item for part in parts]),
             np.concatenate([part.real for part in parts]),
@@ -329,14 +329,14 @@ class Points(SharedWork, Tally):
         return {"reply": self.reply, "item": self.item, "real": real, "bare": self.bare}
 
     def write_files(self, folder: Path, number: int) -> None:
-        """Write the points in the order of their keys, and what is kept of a corpus."""
+        """Write the points in the order of their keys, and the summary of a corpus."""
         self.table.save(folder / f"points-{number}.npy")
         if self.crowd:
             self.crowd.save(folder / f"crowd-{number}.npz")
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Column], files: Mapping[str, Path]) -> "Points":
-        """The points that were stored; each key must have its point."""
+        """Load stored points; each key must have its point."""
         reply, item, real, bare = columns.values()
         if isinstance(reply, Ragged) or isinstance(item, Ragged) or isinstance(bare, Ragged):
             raise ValueError("the columns are not those of points")
@@ -362,42 +362,42 @@ class Points(SharedWork, Tally):
 
     @cached_property
     def silent(self) -> TableCloud:
-        """The points that a system would have that says nothing."""
+        """The points of a system that says nothing."""
         return self._cloud(self.bare)
 
     def _cloud(self, keys: Ints) -> TableCloud:
-        some = np.flatnonzero(keys != NONE)
-        return TableCloud.of(self.table, keys[some], self.item[some], some)
+        rows = np.flatnonzero(keys != NONE)
+        return TableCloud.of(self.table, keys[rows], self.item[rows], rows)
 
     @cached_property
     def people(self) -> Cloud:
-        """The points of what people said."""
+        """The points of people's replies."""
         owner = np.repeat(np.arange(len(self)), self.counts)
         return self.crowd or TableCloud.of(self.table, self.real, self.item[owner], owner)
 
 
 def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
-    """The points of replies, and of their references and bare contexts, or of a corpus in place of these."""
+    """Return the points of replies, and those of their references and bare contexts, or of a corpus."""
     crowd = Crowd.of(corpus, encoder, turns) if corpus else None
-    known = np.array([place for place, example in enumerate(batch) if example.has_context], np.int64)
-    counts = np.array([0 if corpus else len(batch[place].references) for place in known.tolist()], np.int64)
-    compared, owner = known[counts > 0], np.repeat(known, counts)
-    said = _Said(
-        np.concatenate([known, compared, owner]),
-        np.repeat([_RESPONSE, _NOTHING], [len(known), len(compared)]),
+    rows = np.array([place for place, example in enumerate(batch) if example.has_context], np.int64)
+    counts = np.array([0 if corpus else len(batch[place].references) for place in rows.tolist()], np.int64)
+    compared, owner = rows[counts > 0], np.repeat(rows, counts)
+    texts = _Said(
+        np.concatenate([rows, compared, owner]),
+        np.repeat([_RESPONSE, _NOTHING], [len(rows), len(compared)]),
         ranges(np.zeros_like(counts), counts),
     )
-    keys = said.keys(batch, turns)
+    keys = texts.keys(batch, turns)
     unique, first = np.unique(keys, return_index=True)
     starts = range(0, len(unique), CHUNK)
-    parts = (encoder.encode(said.pairs(batch, turns, first[start : start + CHUNK])) for start in starts)
-    table = PointTable.collected(unique, parts)
-    keys = np.where(np.isin(keys, table.keys[_defined(table)]), keys, NONE)
-    own, silent, people = np.split(keys, np.cumsum([len(known), len(compared)]))
+    parts = (encoder.encode(texts.pairs(batch, turns, first[start : start + CHUNK])) for start in starts)
+    table = PointTable.from_parts(unique, parts)
+    keys = np.where(np.isin(keys, table.keys[_find_defined(table)]), keys, NONE)
+    own, silent, people = np.split(keys, np.cumsum([len(rows), len(compared)]))
     return Points(
         table,
-        _spread(own, known, len(batch)),
-        _spread(_items(batch, known), known, len(batch)),
+        _spread(own, rows, len(batch)),
+        _spread(_items(batch, rows), rows, len(batch)),
         people[people != NONE],
         np.bincount(owner[people != NONE], minlength=len(batch)).astype(np.int64),
         _spread(silent, compared, len(batch)),
@@ -409,18 +409,18 @@ _RESPONSE, _NOTHING = -1, -2
 
 
 class _Said:
-    """What stands after contexts: the response, nothing, or a reference; pairs are made when needed."""
+    """The texts after contexts: the response, nothing, or a reference; pairs are made when needed."""
 
     def __init__(self, example: Ints, special: Ints, reference: Ints) -> None:
         self.example, self.text = example, np.concatenate([special, reference])
 
     def keys(self, batch: Batch, turns: int) -> Ints:
-        """A number for each pair."""
+        """Return a hash of each pair."""
         parts = np.array_split(np.arange(len(self.text)), len(self.text) // CHUNK + 1)
         return np.concatenate([_keys(self.pairs(batch, turns, part)) for part in parts])
 
     def pairs(self, batch: Batch, turns: int, places: Ints) -> list[Pair]:
-        """Some of the pairs."""
+        """Return the pairs with these indices."""
         chosen = zip(self.example[places].tolist(), self.text[places].tolist(), strict=True)
         return [pair_of(batch[example], _text(batch[example], text), turns) for example, text in chosen]
 
@@ -433,23 +433,23 @@ def _text(example: Example, which: int) -> str:
 
 def _items(batch: Batch, places: Ints) -> Ints:
     parts = np.array_split(places, len(places) // CHUNK + 1)
-    return np.concatenate([items_of([batch[place] for place in part.tolist()]) for part in parts])
+    return np.concatenate([items_of([batch[index] for index in part.tolist()]) for part in parts])
 
 
 def _spread(values: Ints, places: Ints, size: int) -> Ints:
-    """The values at their places, nothing at all others."""
+    """Return the values at their indices, and `NONE` elsewhere."""
     spread = np.full(size, NONE, np.int64)
     spread[places] = values
     return spread
 
 
 def pair_of(example: Example, text: str, turns: int) -> Pair:
-    """A reply after the last turns of its context, joined by a space; 0: after all of them."""
+    """Return a reply after the last turns of its context (0: all), joined by a space."""
     return Pair(" ".join(example.context[-turns:]), "" if is_blank(text) else text)
 
 
 def items_of(examples: Sequence[Example]) -> Ints:
-    """A number for what each belongs to: the dialogue, which its first turn stands for.
+    """Return a hash of each example's dialogue, which is identified by its first turn.
 
     Replies at different turns of one dialogue share most of their contexts, and are no more independent of
     each other than replies to the same one.
@@ -458,7 +458,7 @@ def items_of(examples: Sequence[Example]) -> Ints:
 
 
 class _Sample(NamedTuple):
-    """Points with what they belong to, in the order of their keys."""
+    """Points with their items, in the order of their keys."""
 
     keys: Ints
     items: Ints
@@ -480,24 +480,24 @@ class _Sample(NamedTuple):
         )
 
     def smallest(self, many: int) -> "_Sample":
-        """Those with the smallest keys, which are a fair sample since keys are hashes."""
+        """Return the points with the smallest keys, a random sample since keys are hashes."""
         return self.of(np.lexsort((self.items, self.keys))[:many])
 
 
 def _keys(pairs: Sequence[Pair]) -> Ints:
-    """A number for each pair, the same for equal ones everywhere."""
-    found = hash_texts([f"{len(first)}:{first}{second}" for first, second in pairs])
-    return np.where(found == NONE, 1, found)
+    """Return a hash of each pair, the same for equal pairs in all runs."""
+    keys = hash_texts([f"{len(first)}:{first}{second}" for first, second in pairs])
+    return np.where(keys == NONE, 1, keys)
 
 
-def _defined(table: PointTable) -> NDArray[np.bool_]:
+def _find_defined(table: PointTable) -> NDArray[np.bool_]:
     every = table.chunks(np.arange(len(table.keys)))
     parts = [np.isfinite(part).all(axis=1) for part in every]
     return np.concatenate(parts) if parts else np.zeros(0, bool)
 
 
-def _merged(tables: list[PointTable]) -> PointTable:
-    """The points of all tables, each once; tables that must be joined are small."""
+def _merge(tables: list[PointTable]) -> PointTable:
+    """Return the points of all tables, each once; tables that must be joined are small."""
     keys = np.concatenate([table.keys for table in tables])
     vectors = [part for table in tables for part in table.chunks(np.arange(len(table.keys)))]
     if not vectors:
@@ -509,11 +509,11 @@ def _merged(tables: list[PointTable]) -> PointTable:
 
 
 def _write_head(file: IO[bytes], rows: int, dims: int) -> None:
-    """The head of an npy file, after which the numbers follow."""
+    """Write the head of an npy file, which the numbers follow."""
     head = {"descr": "<f4", "fortran_order": False, "shape": (rows, dims)}
     np.lib.format.write_array_header_1_0(file, head)
 
 
 def whole(cloud: Cloud) -> Moments:
-    """The moments of all points."""
+    """Return the moments of all points."""
     return reduce(add, cloud.halves)

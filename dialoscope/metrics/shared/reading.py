@@ -1,4 +1,4 @@
-"""What metrics ask of a language model: which texts, each of them once, however many metrics ask."""
+"""The queries of metrics to a language model, which computes each text once for all metrics."""
 
 import math
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from dialoscope.text.batch import Batch
 Join = Literal["newline", "space"]
 Spaces = Literal["strip", "keep"]
 Texts = Sequence[Continuation | None]
-"""What is read of each reply; nothing where there is nothing to read."""
+"""The text read for each reply; None where there is none."""
 
 
 class Reading:
-    """The texts that metrics have a model read for a batch, and what it said of them."""
+    """The texts of a batch that metrics have a model read, and their log-probabilities."""
 
     def __init__(self, lm: LanguageModel) -> None:
         self.lm = lm
@@ -28,11 +28,11 @@ class Reading:
         self.found: dict[Continuation, Floats] = {}
 
     def add(self, texts: Texts) -> None:
-        """Texts to read when the next answer is wanted."""
+        """Add texts, which are read with the next query."""
         self.waiting.update((text, None) for text in texts if text is not None and text not in self.found)
 
     def answers(self, texts: Texts) -> list[Floats]:
-        """The log-probabilities of each text's tokens; none for a reply with nothing to read."""
+        """Return the log-probabilities of each text's tokens; none for a missing text."""
         self.add(texts)
         if self.waiting:
             asked = list(self.waiting)
@@ -42,12 +42,12 @@ class Reading:
 
 
 def reading(batch: Batch, lm: LanguageModel) -> Reading:
-    """The one reading of a batch by a model."""
+    """Return the reading of a batch by a model, which all metrics share."""
     return batch.once(("reading", lm), lambda: Reading(lm))
 
 
 def in_context(batch: Batch, turns: int, join: Join, spaces: Spaces) -> Texts:
-    """Each reply after the last so many turns of its context (0: all); nothing where either is blank."""
+    """Return each reply after the last turns of its context (0: all); None where either is blank."""
     return batch.once(
         ("in context", turns, join, spaces),
         lambda: [_continuation(example, turns, join, spaces) for example in batch],
@@ -55,7 +55,7 @@ def in_context(batch: Batch, turns: int, join: Join, spaces: Spaces) -> Texts:
 
 
 def alone(batch: Batch, spaces: Spaces) -> Texts:
-    """Each reply with nothing before it; nothing for a blank one."""
+    """Return each reply without context; None for a blank reply."""
     return batch.once(
         ("alone", spaces),
         lambda: [
@@ -66,26 +66,29 @@ def alone(batch: Batch, spaces: Spaces) -> Texts:
 
 
 def note_cut_texts(batch: Batch, lm: LanguageModel, texts: Texts) -> list[str]:
-    """What a run notes of replies that the model could not read with all that comes before them."""
+    """Return notes on replies that the model could not read with all of their context."""
     return note_cutting(batch, lm, ((row, text) for row, text in enumerate(texts) if text is not None))
 
 
 def reply_text(example: Example, spaces: Spaces) -> str:
-    """The reply, without the spaces around it unless they are to be kept."""
+    """Return the reply, without the spaces around it unless `spaces` is `keep`."""
     return example.response if spaces == "keep" else example.response.strip()
 
 
-def totals(found: Sequence[Floats]) -> Sums:
-    """For each text the sum over its tokens and their number; undefined without a token."""
-    rows = [(math.fsum(one), float(len(one))) if len(one) else (math.nan, math.nan) for one in found]
+def totals(log_probabilities: Sequence[Floats]) -> Sums:
+    """Return for each text the sum over its tokens and their number; undefined without a token."""
+    rows = [
+        (math.fsum(values), float(len(values))) if len(values) else (math.nan, math.nan)
+        for values in log_probabilities
+    ]
     return Sums(np.array(rows, float).reshape(-1, 2))
 
 
 def _continuation(example: Example, turns: int, join: Join, spaces: Spaces) -> Continuation | None:
-    """A space belongs to the word that follows it, a newline to the line that it ends."""
-    said, reply = example.context[-turns:], reply_text(example, spaces)
-    if not (reply.strip() and "".join(said).strip()):
+    """Join context and reply: a space belongs to the next word, a newline to the line before it."""
+    turns_read, reply = example.context[-turns:], reply_text(example, spaces)
+    if not (reply.strip() and "".join(turns_read).strip()):
         return None
     if join == "space":
-        return Continuation(" ".join(said), f" {reply}")
-    return Continuation("".join(f"{turn}\n" for turn in said), reply)
+        return Continuation(" ".join(turns_read), f" {reply}")
+    return Continuation("".join(f"{turn}\n" for turn in turns_read), reply)

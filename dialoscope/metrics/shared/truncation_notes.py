@@ -1,4 +1,4 @@
-"""What a run notes of replies that a model could not read as a whole."""
+"""Notes about replies that a model could not read as a whole."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -9,14 +9,14 @@ from dialoscope.models.truncation import find_cuts
 from dialoscope.text.batch import Batch
 
 _CHUNK = 8192
-"""Texts looked at together."""
+"""The number of texts that are checked at a time."""
 _LOST = ("the oldest part of what comes before them", "the end of them or of a reference")
 
 
 def note_cutting(
     batch: Batch, model: Backend, texts: Iterable[tuple[int, Any]], *, contexts: bool = False
 ) -> list[str]:
-    """Sentences about the replies that a model read without a part: how many, and which end is missing.
+    """Notes on replies that a model read without a part: their number, and which end is missing.
 
     Each text comes with the position of its reply. Of texts that are contexts it is the beginning that is
     left out, where others lose their end.
@@ -33,7 +33,7 @@ def note_cutting(
 
 
 def note_cut_references(batch: Batch, model: Backend, read_as: Callable[[str], str]) -> list[str]:
-    """The same for replies that are compared with their references."""
+    """Notes on replies that are compared with their references."""
     return note_cutting(batch, model, ((row, read_as(text)) for row, text in _with_references(batch)))
 
 

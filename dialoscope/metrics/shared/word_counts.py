@@ -1,4 +1,4 @@
-"""In how many texts of people each word occurs: a table that is shipped, or counted from any file."""
+"""The number of texts in which each word occurs: a shipped table, or counts from any file."""
 
 import math
 from collections import Counter
@@ -17,29 +17,29 @@ from dialoscope.models.corpus import hash_path
 from dialoscope.text.tokenizer import Tokenizer
 
 TABLE = "words.tsv"
-"""Of an asset: a word and its count on each line."""
+"""The file of an asset that has a word and its count on each line."""
 TABLE_TOKENIZER = "words"
 """How the texts behind the shipped table were cut into words."""
 
 
 class CorpusCounts(NamedTuple):
-    """In how many texts each word occurs, and the commonest of them."""
+    """The number of texts in which each word occurs, and the number for the commonest word."""
 
     words: Mapping[str, int]
     most: int
 
     def rarity(self, word: str) -> float:
-        """From 0 for the commonest word to 1 for one that stands in a single text, or in none.
+        """The rarity of a word, from 0 for the commonest to 1 for a word in a single text, or in none.
 
-        The inverse document frequency between its lowest and its highest value: how many texts there are
-        drops out.
+        It is the inverse document frequency, scaled from its lowest to its highest value; the number of
+        texts cancels out.
         """
         return 1 - math.log(self.words.get(word, 1)) / math.log(self.most)
 
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Where words are counted: an asset that holds counts, or a file of texts."""
+    """The source of word counts: an asset that holds counts, or a file of texts."""
 
     name: ClassVar[str] = "word-counts"
     version: ClassVar[int] = 1
@@ -48,7 +48,7 @@ class WordCounts:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of what the table or the file holds."""
+        """A hash of the content of the table or file."""
         return hash_path(Path(self.corpus)) if self._is_file else assets.fingerprint(self._asset)
 
     @property
@@ -83,28 +83,27 @@ class WordCounts:
 
 @lru_cache(maxsize=4)
 def _counts(of: WordCounts, tokenizer: Tokenizer, fingerprint: str) -> CorpusCounts:
-    found = _counted(of, tokenizer) if of._is_file else _table(assets.locate(of._asset) / TABLE)
-    most = max(found.values(), default=0)
+    if of._is_file:
+        counts: Mapping[str, int] = count_texts_with(Sentences(of.corpus).texts(), tokenizer)
+    else:
+        counts = _read_table(assets.locate(of._asset) / TABLE)
+    most = max(counts.values(), default=0)
     if most < 2:
         raise MetricError(
             f"No word stands in two texts of {printable(of.corpus)}, so that none is rarer than another. "
             "Name a larger file."
         )
-    return CorpusCounts(found, most)
+    return CorpusCounts(counts, most)
 
 
-def _counted(of: WordCounts, tokenizer: Tokenizer) -> Counter[str]:
-    return counted(Sentences(of.corpus).texts(), tokenizer)
-
-
-def counted(texts: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
-    """In how many of the texts each word occurs."""
-    found: Counter[str] = Counter()
+def count_texts_with(texts: Iterable[str], tokenizer: Tokenizer) -> Counter[str]:
+    """Return for each word the number of texts in which it occurs."""
+    counts: Counter[str] = Counter()
     for words in tokenizer(list(texts)):
-        found.update(set(words))
-    return found
+        counts.update(set(words))
+    return counts
 
 
-def _table(path: Path) -> dict[str, int]:
+def _read_table(path: Path) -> dict[str, int]:
     lines = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
     return {word: int(count) for word, count in lines}

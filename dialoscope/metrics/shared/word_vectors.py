@@ -1,4 +1,4 @@
-"""What the metrics on static word vectors share: texts as vectors, pairs of texts, the best reference."""
+"""The base class of metrics on static word vectors: texts as vectors, pairs of texts, the best reference."""
 
 import math
 from abc import abstractmethod
@@ -24,26 +24,26 @@ from dialoscope.text.tokens import references_of, replies_of, vocabulary_of
 NLG_EVAL: Mapping[str, Any] = MappingProxyType(
     {"vectors": StaticVectors(case="as-is"), "tokenizer": "treebank", "unknown": "mean"}
 )
-"""How nlg-eval looks words up."""
+"""The settings of nlg-eval."""
 FBD: Mapping[str, Any] = MappingProxyType(
     {"vectors": StaticVectors(case="as-is"), "tokenizer": "split", "reference": "first"}
 )
-"""How the authors of FBD do."""
+"""The settings of the authors of FBD."""
 
 _CELLS = 2**20
-"""Numbers in an array that is worked on at once."""
+"""The maximum number of elements of an array."""
 _WORDS = 2**12
-"""Words of one text that are folded at once; how a text is cut may not depend on others beside it."""
+"""The number of words of a text that are folded at once, whatever the other texts are."""
 _PAIRS = 2**15
-"""Pairs of texts compared at once."""
+"""The number of pairs of texts compared at once."""
 
 MOST_COSINES = 10**9
-"""Different words of a reply times those of a reference that are compared with each other."""
+"""The maximum number of different words of a reply times those of a reference."""
 
 
 @dataclass(frozen=True)
 class WordVectorMetric(MeanMetric):
-    """A reply beside a reference, both as vectors of their words; of several references the best counts."""
+    """A metric of a reply and a reference as vectors of their words; the best reference counts."""
 
     needs = frozenset({"references"})
     higher_is_better = True
@@ -53,9 +53,9 @@ class WordVectorMetric(MeanMetric):
     """The word vectors: an asset, a file, a folder."""
     tokenizer: str = "words"
     unknown: Literal["skip", "zero", "mean"] = "skip"
-    """A word without a vector is left out, counts as zeros, or has the mean of all vectors."""
+    """The vector of an unknown word: none, zeros, or the mean of all vectors."""
     reference: Literal["best", "first"] = "best"
-    """Of several references: the best, or the first whatever the others are."""
+    """The reference of several that counts: the best, or the first."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,15 +63,15 @@ class WordVectorMetric(MeanMetric):
 
     @property
     def bounds(self) -> Bounds:
-        """Those of a cosine."""
+        """The bounds of a cosine."""
         return Bounds(-1, 1)
 
     @abstractmethod
     def similarities(self, texts: "VectorTexts", replies: Ints, references: Ints) -> Floats:
-        """A number for each reply and reference, given as places among the texts; NaN where undefined."""
+        """The similarity of each reply and reference, given as indices of texts; NaN where undefined."""
 
     def grade(self, batch: Batch) -> Floats:
-        """Undefined without references, and where no reference can be compared with the reply."""
+        """The best similarity; undefined if no reference can be compared with the reply."""
         texts, pairs = self._texts(batch), self._pairs(batch)
         parts = [
             self.similarities(
@@ -79,9 +79,9 @@ class WordVectorMetric(MeanMetric):
             )
             for start in range(0, len(pairs.replies), _PAIRS)
         ]
-        found = np.concatenate([np.empty(0), *parts]).clip(-1, 1)  # rounding may pass the bounds
+        values = np.concatenate([np.empty(0), *parts]).clip(-1, 1)  # rounding may pass the bounds
         best = np.full(len(batch), math.nan)
-        np.fmax.at(best, pairs.owner, found[pairs.row])
+        np.fmax.at(best, pairs.owner, values[pairs.row])
         return best
 
     def _pairs(self, batch: Batch) -> "_Pairs":
@@ -89,12 +89,12 @@ class WordVectorMetric(MeanMetric):
 
     def _texts(self, batch: Batch) -> "VectorTexts":
         key = ("vector texts", self.vectors, self.tokenizer, self.unknown == "mean")
-        return batch.once(key, lambda: self._made(batch))
+        return batch.once(key, lambda: self._make_texts(batch))
 
-    def _made(self, batch: Batch) -> "VectorTexts":
+    def _make_texts(self, batch: Batch) -> "VectorTexts":
         tokenizer = Tokenizer(self.tokenizer)
         tokens = Tokens.joined([replies_of(batch, tokenizer), references_of(batch, tokenizer).tokens])
-        words = tokens.take(_numbered(batch).first)
+        words = tokens.take(_number_texts(batch).first)
         vectors = batch.once(
             ("word vectors", self.vectors, tokenizer),
             lambda: self.vectors.vectors(list(vocabulary_of(batch, tokenizer))).astype(float),
@@ -102,9 +102,9 @@ class WordVectorMetric(MeanMetric):
         unknown = np.isnan(vectors).any(axis=1)
         if self.unknown == "mean":
             return VectorTexts(np.where(unknown[:, None], self.vectors.mean, vectors), words, words.lengths)
-        kept = ~unknown[words.ids]
-        counts = np.bincount(words.owner[kept], minlength=len(words))
-        return VectorTexts(vectors, Tokens(words.ids[kept], counts), words.lengths)
+        has_vector = ~unknown[words.ids]
+        counts = np.bincount(words.owner[has_vector], minlength=len(words))
+        return VectorTexts(vectors, Tokens(words.ids[has_vector], counts), words.lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +113,9 @@ class VectorTexts:
 
     vectors: Floats  # (different words, dims)
     words: Tokens
-    """Of each text, the words that have a vector."""
+    """The words of each text that have a vector."""
     lengths: Ints
-    """How many words each text has, those without a vector included."""
+    """The number of words of each text, including those without a vector."""
 
     @property
     def dims(self) -> int:
@@ -124,24 +124,24 @@ class VectorTexts:
 
     @cached_property
     def directions(self) -> Floats:
-        """The vectors, each of length 1; one of zeros stays as it is."""
+        """The vectors scaled to length 1; vectors of zeros stay as they are."""
         sizes = np.sqrt((self.vectors**2).sum(axis=1, keepdims=True))
         return self.vectors / np.where(sizes > 0, sizes, 1)
 
-    def folded(self, texts: Ints, combine: np.ufunc) -> Floats:
-        """The vectors of each text's words put together, dimension by dimension; NaN for a text without."""
+    def fold(self, texts: Ints, combine: np.ufunc) -> Floats:
+        """Reduce the vectors of each text's words in each dimension; NaN for a text without words."""
         different, places = np.unique(texts, return_inverse=True)
         words = self.words.take(different)
         folded = np.full((len(different), self.dims), math.nan)
         for alike in _alike(words.lengths[:, None], self._most_texts):
-            ids = _stacked(words, alike)
+            ids = _stack(words, alike)
             starts = range(0, ids.shape[1], _WORDS)
             parts = [combine.reduce(self.vectors[ids[:, at : at + _WORDS]], axis=1) for at in starts]
             folded[alike] = combine.reduce(parts, axis=0)
         return folded[places]
 
     def best_cosines(self, texts: Ints, others: Ints) -> Floats:
-        """For each two texts, the best cosines of their words added up: of the one's, and of the other's.
+        """Return for each pair of texts the sums of the best cosines of the words of either text.
 
         They are NaN for texts of too many different words.
         """
@@ -151,12 +151,12 @@ class VectorTexts:
         too_many = self.have_too_many_cosines(texts, others)
         sums[too_many], lengths[too_many] = math.nan, 0
         for alike in _alike(lengths, self._most_pairs):
-            there, back = self._best_of_stacked(_stacked(words, alike), _stacked(other_words, alike))
+            there, back = self._best_of_stacks(_stack(words, alike), _stack(other_words, alike))
             sums[alike] = np.stack([there.sum(axis=1), back.sum(axis=1)], axis=1)
         return sums
 
     def have_too_many_cosines(self, texts: Ints, others: Ints) -> NDArray[np.bool_]:
-        """Whether each two texts have more different words than can be compared with each other."""
+        """Return whether each pair of texts has too many different words to be compared."""
         lengths = self.words.lengths
         too_many = lengths[texts] * lengths[others] > MOST_COSINES
         for pair in np.flatnonzero(too_many):
@@ -164,8 +164,8 @@ class VectorTexts:
             too_many[pair] = math.prod(kinds) > MOST_COSINES
         return too_many
 
-    def _best_of_stacked(self, words: Ints, others: Ints) -> tuple[Floats, Floats]:
-        """The best cosine of each word and each other word; in long texts, equal words are compared once."""
+    def _best_of_stacks(self, words: Ints, others: Ints) -> tuple[Floats, Floats]:
+        """Return the best cosine of each word on either side; long texts compare equal words once."""
         if words.shape[1] * others.shape[1] <= _CELLS:
             return self._best_cosines(words, others)
         (kinds, of_word), (other_kinds, of_other) = (
@@ -195,16 +195,16 @@ class VectorTexts:
         return _CELLS // (at_once * (others + self.dims) + others * self.dims)
 
 
-def cosines(some: Floats, others: Floats) -> Floats:
-    """The cosine of each two rows; undefined where one has no direction."""
-    sizes = (some**2).sum(axis=1) * (others**2).sum(
+def cosines(vectors: Floats, others: Floats) -> Floats:
+    """Return the cosine of each pair of rows; undefined where a row is zeros."""
+    sizes = (vectors**2).sum(axis=1) * (others**2).sum(
         axis=1
     )  # one root of both: a row beside itself has just 1
-    return ratio((some * others).sum(axis=1), np.sqrt(sizes))
+    return ratio((vectors * others).sum(axis=1), np.sqrt(sizes))
 
 
 def _alike(lengths: Ints, most: Callable[..., int]) -> Iterator[Ints]:
-    """Rows of the same lengths, none of which is 0, so many at a time: their texts fit into one array."""
+    """Yield rows of the same lengths, none of which is 0, in chunks whose texts fit into one array."""
     order = np.lexsort(lengths.T)
     order = order[lengths[order].all(axis=1)]
     for alike in np.split(order, np.flatnonzero(begins_run(*lengths[order].T))[1:]):
@@ -212,8 +212,8 @@ def _alike(lengths: Ints, most: Callable[..., int]) -> Iterator[Ints]:
         yield from (alike[at : at + step] for at in range(0, len(alike), step))
 
 
-def _stacked(words: Tokens, texts: Ints) -> Ints:
-    """The words of texts of one length, a row for each text."""
+def _stack(words: Tokens, texts: Ints) -> Ints:
+    """Return the words of texts of the same length, a row for each text."""
     return words.take(texts).ids.reshape(len(texts), -1)
 
 
@@ -222,10 +222,10 @@ class _Numbered(NamedTuple):
 
     numbers: Ints
     first: Ints
-    """Where each number is met first."""
+    """The index of the first text with each number."""
 
 
-def _numbered(batch: Batch) -> _Numbered:
+def _number_texts(batch: Batch) -> _Numbered:
     return batch.once("numbered texts", lambda: _number(batch))
 
 
@@ -239,14 +239,14 @@ def _number(batch: Batch) -> _Numbered:
 
 
 class _Pairs(NamedTuple):
-    """Which replies and references are compared, equal ones once."""
+    """The replies and references that are compared, equal pairs once."""
 
     replies: Ints  # (different pairs,)
     references: Ints
     owner: Ints
-    """For each reply and each of its references, the reply."""
+    """The reply of each pair, equal pairs included."""
     row: Ints
-    """And their place among the different pairs."""
+    """The index of each pair among the different pairs."""
 
 
 def _pairs_of(batch: Batch, *, only_first: bool) -> _Pairs:
@@ -255,11 +255,11 @@ def _pairs_of(batch: Batch, *, only_first: bool) -> _Pairs:
 
 def _pair(batch: Batch, *, only_first: bool) -> _Pairs:
     counts = np.array([len(example.references) for example in batch], np.int64)
-    numbers, first = _numbered(batch)
+    numbers, first = _number_texts(batch)
     owner = np.repeat(np.arange(len(batch)), counts)
     codes = numbers[owner] * len(first) + numbers[len(batch) :]
     if only_first:
-        kept = begins_run(owner)
-        owner, codes = owner[kept], codes[kept]
+        is_first = begins_run(owner)
+        owner, codes = owner[is_first], codes[is_first]
     pairs, row = np.unique(codes, return_inverse=True)
     return _Pairs(*np.divmod(pairs, max(1, len(first))), owner, row)

@@ -288,7 +288,7 @@ def test_a_folder_without_a_checkpoint_is_refused(tmp_path):
 def rewritten(trained, **changed):
     """The checkpoint with something changed, and a hash that fits."""
     found = replace(load(trained.folder), **changed)
-    spec = {**trained.spec, "combination": found.told(), "combination_sha256": found.hash}
+    spec = {**trained.spec, "combination": found.to_dict(), "combination_sha256": found.hash}
     (trained.folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     return ds.Composite(model=trained.folder)
 

@@ -242,7 +242,7 @@ def test_prd_follows_the_formula_from_the_shares_of_clusters():
 def test_prd_with_fewer_points_keeps_its_clusters():
     metric = ds.Prd(**FAKE, clusters=4, runs=3)
     tally, blocks = tally_of(metric), np.arange(40) % 4
-    found = metric._clustered(tally)
+    found = metric._cluster_once(tally)
     stays = tally.people.blocks(blocks) != 2, tally.generated.blocks(blocks) != 2
     shares = metric._shares(type(found)(found.people[:, stays[0]], found.generated[:, stays[1]]))
     assert metric.scores_without(tally, blocks)[2] == metric._curve(*shares).best

@@ -89,7 +89,7 @@ def test_moments_are_the_same_however_points_are_cut():
     whole = Moments.of(points)
     for cuts in ([1], [10, 20, 49, 50, 51], [0, 300], [699], list(range(0, 700, 7))):
         parts = np.split(points, cuts)
-        for moments in (Moments.streamed(iter(parts), 50), sum(of(*parts[1:]), Moments.of(parts[0]))):
+        for moments in (Moments.from_chunks(iter(parts), 50), sum(of(*parts[1:]), Moments.of(parts[0]))):
             assert moments.count == 700
             np.testing.assert_allclose(moments.mean, points.astype(float).mean(axis=0), rtol=1e-12)
             np.testing.assert_allclose(moments.scatter, whole.scatter, atol=1e-8 * whole.trace)
@@ -100,9 +100,9 @@ def test_moments_of_many_points_stream(monkeypatch):
     whole = Moments.of(points)
     monkeypatch.setattr(frechet, "CHUNK", 16)
     np.testing.assert_allclose(Moments.of(points).scatter, whole.scatter, atol=1e-10)
-    assert Moments.streamed(iter([]), 7).count == 0
-    assert Moments.streamed(iter([]), 7).dims == 7
-    assert math.isnan(Moments.streamed(iter([]), 7).trace)
+    assert Moments.from_chunks(iter([]), 7).count == 0
+    assert Moments.from_chunks(iter([]), 7).dims == 7
+    assert math.isnan(Moments.from_chunks(iter([]), 7).trace)
 
 
 def test_what_is_undefined_is_not_near():
@@ -203,7 +203,7 @@ class TestDebiased:
     def test_the_distance_of_the_means_comes_without_bias(self):
         items = np.arange(50)
         values = [
-            frechet._known(
+            frechet._exact_terms(
                 frechet.PointSet(drawn(50, 9, seed), items), frechet.PointSet(drawn(50, 9, 900 + seed), items)
             )
             for seed in range(300)
@@ -293,6 +293,6 @@ def test_levels_undo_what_the_size_of_a_sample_does():
         assert float(seen.at(left)) == pytest.approx(float(true.at(left)), rel=0.03)
     assert true.body(dims) == pytest.approx(values.sum(), rel=1e-3)
     assert true.tail(dims, dims, 0) == 0
-    assert fidelity.shown_fidelity(true, values.sum(), dims, (120, 120)) == pytest.approx(
+    assert fidelity.expected_fidelity(true, values.sum(), dims, (120, 120)) == pytest.approx(
         np.mean([np.sqrt(one).sum() for one in squares]), rel=0.01
     )

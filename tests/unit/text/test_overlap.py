@@ -44,7 +44,7 @@ def test_matches_are_the_common_part_of_two_bags(cases, order):
 @given(cases=CASES, order=st.integers(1, 6))
 @settings(max_examples=200, deadline=None)
 def test_clipped_counts_take_the_best_of_all_references(cases, order):
-    found = overlap(make(cases), Tokenizer("split")).clipped(order, len(cases))
+    found = overlap(make(cases), Tokenizer("split")).count_clipped(order, len(cases))
     for (reply, refs), count in zip(cases, found, strict=True):
         best = Counter()
         for ref in refs:

@@ -116,9 +116,9 @@ def test_what_hardly_any_reply_has_costs_more_than_its_weight():
     assert added == pytest.approx([-0.225, -0.425, -0.625, 0, -0.625])
     assert found.scores(values, "overall") == pytest.approx([0.275, 0.075, 0, 0.5, 0]), "not below 0"
     assert found.scores(values, "coherence")[2] == 0.5, "of other aspects it is no part"
-    assert (found.used("overall"), found.used("coherence")) == ([0, 1], [0])
+    assert (found.find_used("overall"), found.find_used("coherence")) == ([0, 1], [0])
     light = replace(found, weights={"overall": (1.0, 0.0)})
-    assert light.used("overall") == [0, 1], "it has its price without a weight, too"
+    assert light.find_used("overall") == [0, 1], "it has its price without a weight, too"
     assert light.scores(values, "overall")[2] == pytest.approx(0.1)
     assert Scale((1.0,), (0.5,)).rare == 1
 
@@ -255,14 +255,14 @@ def whole():
 
 
 def written(folder, found, **changed):
-    spec = {"recipe": "composite", "combination": found.told(), "combination_sha256": found.hash}
+    spec = {"recipe": "composite", "combination": found.to_dict(), "combination_sha256": found.hash}
     (folder / "spec.json").write_text(json.dumps({**spec, **changed}), encoding="utf-8")
     return folder
 
 
 def test_a_combination_is_read_back_as_it_was(tmp_path):
     assert load(written(tmp_path, whole())) == whole()
-    assert whole().told()["parts"][1]["cap"] is None
+    assert whole().to_dict()["parts"][1]["cap"] is None
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_so_do_the_parts_of_a_composite(trained, tmp_path):
     )
     own = tmp_path / "composite"
     own.mkdir()
-    spec = {"recipe": "composite", "combination": parts.told(), IN_SPEC: parts.hash}
+    spec = {"recipe": "composite", "combination": parts.to_dict(), IN_SPEC: parts.hash}
     (own / "spec.json").write_text(json.dumps(spec))
     assert set(ds.Composite(model=own).asset_names) == {"smollm2-dialog", "smollm2"}
     with pytest.raises(AssetError, match=r"composite.* needs smollm2-dialog"):
