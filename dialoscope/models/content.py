@@ -40,42 +40,42 @@ def content_hash(files: Iterable[Path]) -> str:
     try:
         paths = [path.absolute() for path in files]
         folder = os.path.commonpath(paths) if paths else ""
-        return _hashed(tuple([_version(path, folder) for path in paths]))
+        return _find_hash(tuple([_version(path, folder) for path in paths]))
     except OSError as error:
         raise unreadable(error) from error
 
 
 def unreadable(error: OSError) -> BackendError:
     """What to say when the system does not let a file be read."""
-    place = printable(str(error.filename)) if error.filename else "A file"
-    return BackendError(f"{place} cannot be read: {error.strerror}.")
+    name = printable(str(error.filename)) if error.filename else "A file"
+    return BackendError(f"{name} cannot be read: {error.strerror}.")
 
 
 def _version(path: Path, folder: str) -> _Version:
-    found = path.resolve()
-    state = found.stat()
+    resolved = path.resolve()
+    state = resolved.stat()
     name = path.relative_to(folder).as_posix()
-    return _Version(name, str(found), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
+    return _Version(name, str(resolved), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
 
 
 @lru_cache(maxsize=32)
-def _hashed(files: tuple[_Version, ...]) -> str:
-    noted = cache_folder() / "hashes" / _hash_of(repr(files).encode("utf-8", "surrogatepass"))
+def _find_hash(files: tuple[_Version, ...]) -> str:
+    note_path = cache_folder() / "hashes" / _hash_of(repr(files).encode("utf-8", "surrogatepass"))
     if sum(file.size for file in files) < _NOTED:
-        return _read(files)
-    found = _note(noted)
-    if not found:
-        found = _read(files)
+        return _compute_hash(files)
+    digest = _read_note(note_path)
+    if not digest:
+        digest = _compute_hash(files)
         with suppress(OSError):  # a note that cannot be kept is no harm
-            _write(noted, found)
-    return found
+            _write_note(note_path, digest)
+    return digest
 
 
 def _hash_of(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
-def _read(files: tuple[_Version, ...]) -> str:
+def _compute_hash(files: tuple[_Version, ...]) -> str:
     total = blake2b(digest_size=16)
     for file in files:
         total.update(f"{file.name}\0{file.size}\0".encode("utf-8", "surrogatepass"))
@@ -83,15 +83,15 @@ def _read(files: tuple[_Version, ...]) -> str:
     return total.hexdigest()
 
 
-def _note(path: Path) -> str:
+def _read_note(path: Path) -> str:
     """The hash that was noted, with a check of its own; empty where there is none that is sound."""
     with suppress(OSError):
-        found, _, check = path.read_text("ascii", "replace").partition(" ")
-        if check == _hash_of(found.encode("utf-8", "replace")):
-            return found
+        digest, _, check = path.read_text("ascii", "replace").partition(" ")
+        if check == _hash_of(digest.encode("utf-8", "replace")):
+            return digest
     return ""
 
 
-def _write(path: Path, found: str) -> None:
+def _write_note(path: Path, digest: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, [f"{found} {_hash_of(found.encode())}".encode("ascii")])
+    write_atomically(path, [f"{digest} {_hash_of(digest.encode())}".encode("ascii")])

@@ -129,7 +129,7 @@ class HttpLanguageModel:
             request = self._request(prompt, how, how.samples - len(texts), how.seed + len(texts))
             answer = client.post(self._path, request)
             choices = _read_choices(self.url, answer, how.samples - len(texts))
-            texts += [how.ended(self._text(choice)) for choice in choices]
+            texts += [how.cut_at_stop(self._text(choice)) for choice in choices]
         return texts[: how.samples]
 
     @property

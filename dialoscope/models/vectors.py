@@ -160,8 +160,8 @@ class _Table:
     def rows(self, numbers: Ints) -> Vectors:
         """Return rows by number, NaN for -1."""
         rows = np.full((len(numbers), self.vectors.shape[1]), np.nan, np.float32)
-        known = np.flatnonzero(numbers >= 0)
-        rows[known] = self.vectors[numbers[known]]
+        is_known = np.flatnonzero(numbers >= 0)
+        rows[is_known] = self.vectors[numbers[is_known]]
         return rows
 
 

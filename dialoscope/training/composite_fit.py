@@ -98,7 +98,7 @@ def by_aspect(ratings: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _standardise(ratings: Floats) -> Floats:
-    defined = _defined(ratings)
+    defined = _drop_undefined(ratings)
     spread = float(np.std(defined)) if len(defined) else 0.0
     return np.asarray((ratings - defined.mean()) / spread) if spread else np.full(len(ratings), math.nan)
 
@@ -125,7 +125,8 @@ def fit_weights(
     """
     scales = tuple(
         fit_scale(
-            [_defined(np.minimum(corpus.values[:, column], part.cap)) for corpus in corpora], recipe.knots
+            [_drop_undefined(np.minimum(corpus.values[:, column], part.cap)) for corpus in corpora],
+            recipe.knots,
         )
         for column, part in enumerate(recipe.parts)
     )
@@ -149,7 +150,7 @@ def fit_scale(samples: Sequence[Floats], knots: int) -> Scale:
     return Scale(tuple(different[chosen].tolist()), tuple(np.round(middle[chosen], 5).tolist()))
 
 
-def _defined(values: Floats) -> Floats:
+def _drop_undefined(values: Floats) -> Floats:
     return values[np.isfinite(values)]
 
 
@@ -186,7 +187,7 @@ def _centre(bare: Combination, corpus: RatedCorpus, aspect: str, able: Sequence[
 
 def has_ratings(corpus: RatedCorpus, aspect: str) -> bool:
     """Whether a corpus has enough ratings of an aspect, which are not all the same."""
-    ratings = _defined(corpus.ratings[aspect]) if aspect in corpus.ratings else np.empty(0)
+    ratings = _drop_undefined(corpus.ratings[aspect]) if aspect in corpus.ratings else np.empty(0)
     return len(ratings) >= FEWEST and bool(np.ptp(ratings) > 0)
 
 

@@ -23,10 +23,10 @@ from dialoscope.training.bilinear_fit import (
     initial_form,
     leave_systems_out,
 )
-from dialoscope.training.rated_replies import RatedReplies, Scales, read_rated
+from dialoscope.training.rated_replies import RatedReplies, Scales, read_rated_replies
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.recipes import AdemRecipe
-from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
+from dialoscope.training.workplace import State, Workplace, check_folder, describe_run, finish
 
 WEAK = 0.1
 """A correlation below this is too weak for use."""
@@ -55,15 +55,15 @@ def train_adem(
     path = check_folder(folder)
     recipe.check_licences()
     files = [data] if isinstance(data, str | Path) else list(data)
-    rated = read_rated(files, [aspects] if isinstance(aspects, str) else aspects, scales)
+    rated = read_rated_replies(files, [aspects] if isinstance(aspects, str) else aspects, scales)
     _check_ratings(rated)
     description = rated.describe(licence)
     _announce_data(description)
     encoder = resolve_encoder(recipe.model, recipe.device)
-    with Workplace(path, recipe.identity(encoder.fingerprint, description)).held() as place:
-        place.save(State(), Path.touch)  # from here on the folder is this training's
+    with Workplace(path, recipe.identity(encoder.fingerprint, description)).hold() as workplace:
+        workplace.save(State(), Path.touch)  # from here on the folder is this training's
         vectors = RatedVectors(encode_replies(encoder, rated.replies, recipe.turns), rated.ratings)
-        return _write_checkpoint(place, _fit(vectors, rated, recipe))
+        return _write_checkpoint(workplace, _fit(vectors, rated, recipe))
 
 
 def _check_ratings(rated: RatedReplies) -> None:
@@ -171,7 +171,9 @@ def _mean_of(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     means: dict[str, Any] = {"n": sum(system["n"] for system in systems), "seen": {}, "unseen": {}}
     for met in ("seen", "unseen"):
         for kind in ("pearson", "spearman"):
-            defined = [(one[met][kind], one["n"]) for one in systems if not np.isnan(one[met][kind])]
+            defined = [
+                (system[met][kind], system["n"]) for system in systems if not np.isnan(system[met][kind])
+            ]
             total = sum(weight for _, weight in defined)
             means[met][kind] = (
                 sum(value * weight for value, weight in defined) / total if total else float("nan")
@@ -202,17 +204,17 @@ def _announce_figures(figures: Mapping[str, Any]) -> None:
         print_notice(figures["warning"])
 
 
-def _write_checkpoint(place: Workplace, outcome: _Outcome) -> Checkpoint:
+def _write_checkpoint(workplace: Workplace, outcome: _Outcome) -> Checkpoint:
     """Write the weights, then history, card and spec."""
     try:
         from safetensors.numpy import save_file
     except ImportError as missing:
         raise MissingExtra("Training", "safetensors", "train") from missing
-    weights = place.folder / WEIGHTS
+    weights = workplace.folder / WEIGHTS
     save_file(
         {name: np.ascontiguousarray(array) for name, array in outcome.form.arrays().items()},
-        place.fresh(weights),
+        workplace.fresh(weights),
     )
-    place.settle(weights)
-    spec = {**place.identity, "figures": outcome.figures, "made with": made_with("numpy")}
-    return finish(place, spec, outcome.history, card_of_adem(place.folder, spec))
+    workplace.settle(weights)
+    spec = {**workplace.identity, "figures": outcome.figures, "made with": describe_run("numpy")}
+    return finish(workplace, spec, outcome.history, card_of_adem(workplace.folder, spec))

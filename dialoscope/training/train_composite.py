@@ -27,7 +27,7 @@ from dialoscope.training.composite_fit import (
     fit_weights,
 )
 from dialoscope.training.dialogue_split import words_of
-from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
+from dialoscope.training.workplace import State, Workplace, check_folder, describe_run, finish
 
 COMMON = 0.5
 """Two corpora with at least this share of the smaller one's replies in common have one source."""
@@ -59,7 +59,7 @@ def train_composite(
         "settings": chosen.settings(),
         "files": names,
     }
-    with Workplace(path, identity).held() as place:
+    with Workplace(path, identity).hold() as workplace:
         scored = score_corpora(names, [part.metric for part in chosen.parts])
         combination, folds = _fit(chosen, scored)
         spec = {
@@ -67,11 +67,11 @@ def train_composite(
             "data": {**scored.data, "licence": licence},
             "combination": combination.told(),
             IN_SPEC: combination.hash,
-            "made with": made_with("numpy"),
+            "made with": describe_run("numpy"),
         }
         history = tuple(fold._asdict() for fold in folds)
-        place.save(State(), Path.touch)  # from here on the folder is this training's
-        return finish(place, spec, history, card_of_composite(path, spec, folds))
+        workplace.save(State(), Path.touch)  # from here on the folder is this training's
+        return finish(workplace, spec, history, card_of_composite(path, spec, folds))
 
 
 class ScoredCorpora(NamedTuple):
