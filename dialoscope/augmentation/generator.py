@@ -11,7 +11,7 @@ from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Encoder, Generation, LanguageModel
 
 NO_HISTORY = "history"
-"""What the first turn of a dialogue lacks."""
+"""The missing input of the first turn of a dialogue."""
 
 _SPARE = 4
 """The number of extra texts, since some are equal to others or too different from the query."""

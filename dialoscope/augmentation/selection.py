@@ -14,7 +14,7 @@ class Variant(NamedTuple):
 
     text: str
     label: str
-    """How it was made."""
+    """A label of how the variant was made, such as `verbs`."""
     similarity: float
     """The cosine similarity with the query."""
     changes: tuple[WordChange, ...] = ()

@@ -39,7 +39,7 @@ class Option(NamedTuple):
 
     base: str
     text: str
-    """It has the inflected form and the capitals of the word that it replaces."""
+    """The replacement, with the inflection and the capitals of the word that it replaces."""
     likelihood: float
     """The likelihood that it means the same, from 0 to 1."""
 

@@ -12,7 +12,7 @@ _UNSEEN = 0.5
 _USUAL = 4
 """The count at which a word is half as usual in a meaning as it can be."""
 _NEVER_MET = 0.01
-"""How usual a word with no counts is."""
+"""The usualness of a word with no counts."""
 _SPELLING = 0.8
 """Words with a higher ratio of common characters are spellings of one word."""
 _MEANINGS = 4
@@ -58,7 +58,7 @@ def _is_another(other: str, word: str) -> bool:
 
 
 def _usual(lexicon: Lexicon, word: str, part: str, meaning: str) -> float:
-    """How usual a word is in a meaning, from 0 to 1; dictionaries hold words that nobody says."""
+    """The usualness of a word in a meaning, from 0 to 1; dictionaries list words that nobody says."""
     if not any(lexicon.count(word, other) for other in lexicon.listed(word, part)):
         return _NEVER_MET
     count = lexicon.count(word, meaning)

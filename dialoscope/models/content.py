@@ -1,4 +1,4 @@
-"""A hash of what files hold, so that a changed file of the same name is never taken for the old one."""
+"""Hashes of the content of files, which are computed again only when a file changes."""
 
 import os
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ from dialoscope.core.safe_text import printable
 from dialoscope.models.registry import cache_folder
 
 _NOTED = 2**26
-"""Bytes from which on the hash is noted on the disk, since reading them takes a while."""
+"""Minimum size in bytes of files whose hash is stored on disk, since reading them takes a while."""
 
 
 class _Version(NamedTuple):
-    """A file as it is now: where all of this is the same, so is the content.
+    """The state of a file; equal states have equal content.
 
     A program can set the time of the content as it likes, but not the time of the change itself.
     """
 
     name: str
-    """Below the folder that all of the files are in; of one file alone, just a point."""
+    """The path relative to the folder that all files are in; `.` for a single file."""
     path: str
     size: int
     written: int
@@ -33,9 +33,9 @@ class _Version(NamedTuple):
 
 
 def content_hash(files: Iterable[Path]) -> str:
-    """A hash of these files, in this order, and of their names; worked out again only for changed ones.
+    """Return a hash of the names and contents of files in this order; unchanged files are not read again.
 
-    One file alone may have any name.
+    The name of a single file does not matter.
     """
     try:
         paths = [path.absolute() for path in files]
@@ -46,7 +46,7 @@ def content_hash(files: Iterable[Path]) -> str:
 
 
 def unreadable(error: OSError) -> BackendError:
-    """What to say when the system does not let a file be read."""
+    """Return the error for a file that cannot be read."""
     name = printable(str(error.filename)) if error.filename else "A file"
     return BackendError(f"{name} cannot be read: {error.strerror}.")
 
@@ -66,7 +66,7 @@ def _find_hash(files: tuple[_Version, ...]) -> str:
     digest = _read_note(note_path)
     if not digest:
         digest = _compute_hash(files)
-        with suppress(OSError):  # a note that cannot be kept is no harm
+        with suppress(OSError):  # without the note, the files are read again next time
             _write_note(note_path, digest)
     return digest
 
@@ -84,7 +84,7 @@ def _compute_hash(files: tuple[_Version, ...]) -> str:
 
 
 def _read_note(path: Path) -> str:
-    """The hash that was noted, with a check of its own; empty where there is none that is sound."""
+    """Return the stored hash; empty if there is none, or if its own checksum is wrong."""
     with suppress(OSError):
         digest, _, check = path.read_text("ascii", "replace").partition(" ")
         if check == _hash_of(digest.encode("utf-8", "replace")):

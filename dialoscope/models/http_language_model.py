@@ -164,7 +164,7 @@ class HttpLanguageModel:
     def _compute_scores(
         self, texts: list[Continuation], indices: Sequence[int]
     ) -> Iterator[tuple[int, Floats]]:
-        """Yield the index and the log-probabilities of each text; print how many are undefined."""
+        """Yield the index and the log-probabilities of each text; print the number of undefined ones."""
         readable = [
             Continuation(without_surrogates(prefix), without_surrogates(text)) for prefix, text in texts
         ]

@@ -85,7 +85,7 @@ def by_aspect(ratings: Mapping[str, Floats]) -> dict[str, Floats]:
     """The standardised mean ratings of each reply by aspect, from those by the names of files.
 
     Several names of one aspect have equal weight. Without ratings of the reply as a whole, those of coherence
-    are a proxy, since people mostly judge by it.
+    are a proxy, since overall ratings mostly follow it.
     """
     aspects = {}
     for aspect, names in NAMES.items():

@@ -31,10 +31,10 @@ class Exchange(NamedTuple):
     """A reply and the turns before it."""
 
     context: Turns
-    """Oldest first."""
+    """The turns before the reply, oldest first."""
     reply: str
     dialogue: int = 0
-    """The number of its dialogue."""
+    """The number of the dialogue that the exchange is from."""
 
 
 def list_exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:

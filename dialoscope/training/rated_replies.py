@@ -127,7 +127,7 @@ def _read_ratings(row: Row, wanted: Sequence[str]) -> _RatedReply:
 
 
 def _find_missing(reply: Example) -> str:
-    """What a reply lacks for training; empty if nothing."""
+    """The input of training that is missing from a reply; empty if none is."""
     if is_blank(reply.response):
         return "words"
     if all(map(is_blank, reply.context)):

@@ -21,7 +21,7 @@ GROUPS = MODEL, DATA, NEGATIVES, DESCENT, RUN = ("Model", "Data", "Negatives", "
 
 
 class Setting(NamedTuple):
-    """What is known of a field of a recipe besides its type and default."""
+    """The help, range and choices of a field of a recipe."""
 
     help: str
     group: str
@@ -30,7 +30,7 @@ class Setting(NamedTuple):
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     saved_as: str | None = None
-    """Its name in checkpoints, where that is not the field's."""
+    """The name of the setting in checkpoints, if it differs from the field's."""
 
 
 def setting(default: Any, text: str, group: str, *, compare: bool = True, **more: Any) -> Any:  # noqa: ANN401

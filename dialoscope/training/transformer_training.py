@@ -32,8 +32,8 @@ def train_transformer(
 
     Args:
         recipe: The settings.
-        folder: Where the checkpoint goes.
-        data: What the card says of the data.
+        folder: Folder of the checkpoint.
+        data: Description of the data, for the card.
         make_task: Loads the model and prepares the data.
         measure: The figures of the model, reported before and after.
         save_every: Seconds between two savings.

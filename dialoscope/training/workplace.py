@@ -30,9 +30,9 @@ class State:
     epoch: int = 0
     """The current epoch, from 0."""
     step: int = 0
-    """The number of its batches that are done."""
+    """The number of finished batches of this epoch."""
     loss: float = 0.0
-    """The sum of their losses."""
+    """The sum of the losses of these batches."""
     best: float = float("inf")
     without_improvement: int = 0
     history: tuple[Mapping[str, Any], ...] = ()

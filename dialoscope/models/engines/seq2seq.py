@@ -37,10 +37,10 @@ class Seq2seqWriter:
             torch_dtype(dtype),
             "a seq2seq model",
         )
-        if loaded.lacking:
+        if loaded.missing:
             raise BackendError(
-                f"{files.folder} is not a complete seq2seq model: {len(loaded.lacking)} weights are missing, "
-                f"such as {loaded.lacking[0]}."
+                f"{files.folder} is not a complete seq2seq model: {len(loaded.missing)} weights are missing, "
+                f"such as {loaded.missing[0]}."
             )
         self.model: Any = loaded.model
         self.words = Vocabulary(load_tokenizer(files.folder))

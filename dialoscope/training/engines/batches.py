@@ -1,4 +1,4 @@
-"""What training tasks share: padded batches, and which of two replies is preferred."""
+"""Helpers of training tasks: padded batches, and comparisons of right and wrong replies."""
 
 from collections.abc import Sequence
 

@@ -199,7 +199,7 @@ class _Item(NamedTuple):
 
     ids: list[int]
     kinds: list[int]
-    """The text that each token is of, 0 or 1."""
+    """The text of the pair that each token belongs to, 0 or 1."""
     odds: tuple[float, ...]
     """The target probability of each class."""
     swapped: bool = False

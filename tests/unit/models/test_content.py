@@ -85,7 +85,7 @@ def test_a_disk_that_fails_midway_is_an_error(tmp_path, monkeypatch):
 
     (tmp_path / "file").write_text("one")
     content._find_hash.cache_clear()
-    monkeypatch.setattr(content, "_read", fail)
+    monkeypatch.setattr(content, "_compute_hash", fail)
     with pytest.raises(BackendError, match=r"^A file cannot be read: Input/output error\."):
         content_hash([tmp_path / "file"])
 
