@@ -132,7 +132,7 @@ def fit_weights(
     )
     bare = Combination(recipe.parts, scales, {}, ())
     rated = [aspect for aspect in aspects if any(has_ratings(corpus, aspect) for corpus in corpora)]
-    return replace(bare, weights={aspect: _weights(recipe, bare, corpora, aspect) for aspect in rated})
+    return replace(bare, weights={aspect: _fit_aspect(recipe, bare, corpora, aspect) for aspect in rated})
 
 
 def fit_scale(samples: Sequence[Floats], knots: int) -> Scale:
@@ -154,7 +154,7 @@ def _drop_undefined(values: Floats) -> Floats:
     return values[np.isfinite(values)]
 
 
-def _weights(
+def _fit_aspect(
     recipe: CompositeRecipe, bare: Combination, corpora: Sequence[RatedCorpus], aspect: str
 ) -> tuple[float, ...]:
     """Non-negative least squares, all corpora having equal weight; equal weights if all would be zero."""

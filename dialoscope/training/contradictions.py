@@ -53,7 +53,7 @@ def generate_pairs(dialogues: Iterable[Turns], limit: int, seed: int = 0) -> lis
 def _pair_sentences(turns: Turns, rng: random.Random) -> Iterator[LabelledPair]:
     """Sentences against their opposites and themselves, and utterances against the speaker's other ones."""
     for index, turn in enumerate(turns):
-        sentences = _sentences(turn)
+        sentences = _split_sentences(turn)
         others = [other for other in turns[index % 2 :: 2] if other != turn]
         another = rng.choice(others) if others else ""
         if another and len(another) < _LONGEST and len(turn) < _LONGEST:
@@ -70,7 +70,7 @@ def _pair_sentences(turns: Turns, rng: random.Random) -> Iterator[LabelledPair]:
 
 def _embed(sentence: str, another: str, rng: random.Random) -> str:
     """The sentence alone, or before or after another sentence of the speaker."""
-    rest = _sentences(another)
+    rest = _split_sentences(another)
     if not rest or rng.random() < 0.5:
         return sentence
     other = rng.choice(rest)
@@ -148,7 +148,7 @@ def _pair_answers(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[La
 
     A yes contradicts a no; so do answers without a common word to a question that has only one answer.
     """
-    for question, answers in _answers(dialogues).items():
+    for question, answers in _collect_answers(dialogues).items():
         rng.shuffle(answers)
         for first, second in pairwise(answers[:_EACH]):
             sides = {_side(first), _side(second)}
@@ -158,12 +158,12 @@ def _pair_answers(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[La
                 yield LabelledPair(first, second, NEUTRAL)
 
 
-def _answers(dialogues: Sequence[Turns]) -> dict[str, list[str]]:
+def _collect_answers(dialogues: Sequence[Turns]) -> dict[str, list[str]]:
     """The different answers to each question, by the question's words."""
     answers: dict[str, dict[str, None]] = defaultdict(dict)
     for turns in dialogues:
         for turn, answer in pairwise(turns):
-            question, reply = _sentences(turn)[-1:], _sentences(answer)[:1]
+            question, reply = _split_sentences(turn)[-1:], _split_sentences(answer)[:1]
             if not question or not reply or len(answer) >= _LONGEST:
                 continue
             if question[0].endswith("?") and not reply[0].endswith("?"):
@@ -191,7 +191,7 @@ def _swap_facts(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[Labe
     facts: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for turns in dialogues:
         for turn in turns:
-            for sentence in _sentences(turn):
+            for sentence in _split_sentences(turn):
                 for pattern in _FACTS:
                     if (match := pattern.match(sentence)) and len(turn) < _LONGEST:
                         facts[pattern.pattern].append((turn, sentence, match["fact"]))
@@ -207,7 +207,7 @@ def _swap_facts(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[Labe
                 yield LabelledPair(turn, another.replace("I ", "My friend ", 1), NEUTRAL)
 
 
-def _sentences(turn: str) -> list[str]:
+def _split_sentences(turn: str) -> list[str]:
     parts = re.split(r"(?<=[.!?])\s+", turn)
     return [part for part in parts if 2 < len(part.split()) <= 30]
 
@@ -325,7 +325,7 @@ _OPPOSITES = (
 )
 
 
-def _antonyms(groups: str) -> dict[str, list[str]]:
+def _read_antonyms(groups: str) -> dict[str, list[str]]:
     """The antonyms of each word; the first word of a group is the opposite of the others."""
     antonyms: dict[str, list[str]] = defaultdict(list)
     for group in groups.split():
@@ -336,4 +336,4 @@ def _antonyms(groups: str) -> dict[str, list[str]]:
     return dict(antonyms)
 
 
-_ANTONYMS = _antonyms(_OPPOSITES)
+_ANTONYMS = _read_antonyms(_OPPOSITES)

@@ -113,12 +113,12 @@ def _fit(data: RatedVectors, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
     figures: dict[str, Any] = {
         "steps": steps,
         "contexts": {
-            "before": _over_parts(validations, [each.before for each in validations], data.ratings),
-            "after": _over_parts(validations, [each.after for each in validations], data.ratings),
+            "before": _summarise_parts(validations, [each.before for each in validations], data.ratings),
+            "after": _summarise_parts(validations, [each.after for each in validations], data.ratings),
         },
-        "systems": _by_system(systems, validations[0].after, unseen, data.ratings),
+        "systems": _correlate_by_system(systems, validations[0].after, unseen, data.ratings),
     }
-    figures["warning"] = _warning(figures["systems"]["mean"])
+    figures["warning"] = _make_warning(figures["systems"]["mean"])
     history = tuple(
         {"seed": seed, "part": part, **entry}
         for seed, validation in zip(seeds, validations, strict=True)
@@ -129,7 +129,7 @@ def _fit(data: RatedVectors, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
     return _Outcome(form, figures, history)
 
 
-def _over_parts(
+def _summarise_parts(
     validations: Sequence[CrossValidation], predictions: Sequence[Floats], ratings: Floats
 ) -> dict[str, Any]:
     """The mean and standard deviation of correlations over held-out parts."""
@@ -149,7 +149,9 @@ def _summarise(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _by_system(systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Floats) -> dict[str, Any]:
+def _correlate_by_system(
+    systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Floats
+) -> dict[str, Any]:
     """The correlations within the replies of each system, of forms trained on it and of forms that were not.
 
     All replies together would not do: each form has its own mean, lower where a good system was held out.
@@ -163,10 +165,10 @@ def _by_system(systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Fl
         }
         for name in sorted(set(systems))
     }
-    return {"each": each, "mean": _mean_of(list(each.values()))}
+    return {"each": each, "mean": _average_systems(list(each.values()))}
 
 
-def _mean_of(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _average_systems(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The mean over systems, weighted by their replies, without undefined correlations."""
     means: dict[str, Any] = {"n": sum(system["n"] for system in systems), "seen": {}, "unseen": {}}
     for met in ("seen", "unseen"):
@@ -181,7 +183,7 @@ def _mean_of(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return means
 
 
-def _warning(figures: Mapping[str, Any]) -> str:
+def _make_warning(figures: Mapping[str, Any]) -> str:
     """A warning if the form does not generalise to other systems; else empty."""
     seen, unseen = (figures[name]["spearman"] for name in ("seen", "unseen"))
     if not unseen < max(WEAK, seen / 2):

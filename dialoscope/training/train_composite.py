@@ -89,9 +89,12 @@ def score_corpora(files: Sequence[str], parts: Sequence[str]) -> ScoredCorpora:
     """The values of metrics and the ratings of the replies of each file."""
     metrics = [metric(name) for name in parts]
     _check_parts(metrics)
-    titles = _titles(files)
+    titles = _make_titles(files)
     results = {titles[file]: _score(file, metrics) for file in files}
-    sources = _find_sources({titles[file]: _replies(file) for file in files})
+    replies = {
+        titles[file]: frozenset(words_of((example.response,)) for example in read(file)) for file in files
+    }
+    sources = _find_sources(replies)
     corpora = tuple(_make_corpus(title, sources[title], result, metrics) for title, result in results.items())
     models = {signature(model): model.fingerprint for part in metrics for model in part.backends}
     data = {
@@ -150,7 +153,7 @@ def _make_corpus(title: str, source: str, result: Result, metrics: Sequence[Metr
     return RatedCorpus(title, source, values, by_aspect(means), result.replies.item)
 
 
-def _titles(files: Sequence[str]) -> dict[str, str]:
+def _make_titles(files: Sequence[str]) -> dict[str, str]:
     """The titles of corpora: folder and file, without the ending."""
     titles = {
         file: f"{Path(file).resolve().parent.name}/{Path(file).name.partition('.')[0]}" for file in files
@@ -160,22 +163,18 @@ def _titles(files: Sequence[str]) -> dict[str, str]:
     return titles
 
 
-def _replies(file: str) -> frozenset[str]:
-    return frozenset(words_of((example.response,)) for example in read(file))
-
-
 def _find_sources(replies: Mapping[str, frozenset[str]]) -> dict[str, str]:
     """The source of each corpus: the same for those that have most replies in common."""
     sources: dict[str, str] = {}
     for title, own in replies.items():
-        common = dict.fromkeys(sources[other] for other in _similar(own, replies) if other in sources)
+        common = dict.fromkeys(sources[other] for other in _find_similar(own, replies) if other in sources)
         first = next(iter(common), title)
         sources = {other: first if source in common else source for other, source in sources.items()}
         sources[title] = first
     return sources
 
 
-def _similar(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
+def _find_similar(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
     for other, theirs in replies.items():
         if len(own & theirs) >= COMMON * min(len(own), len(theirs)):
             yield other

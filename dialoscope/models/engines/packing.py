@@ -135,8 +135,8 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
             tree = _Tree()
         below = False  # whether the line ends with this prefix already
         for index in by_prefix[prefix]:
-            more = len(pieces[index].tokens) - 1 + (0 if below else _growth(tree, line, prefix))
-            if tree.pieces and tree.size + more > min(budget, _widest(prefix)):
+            more = len(pieces[index].tokens) - 1 + (0 if below else _count_new_tokens(tree, line, prefix))
+            if tree.pieces and tree.size + more > min(budget, _max_tree_size(prefix)):
                 yield tree
                 tree, line, below = _Tree(), [], False
             if not below:
@@ -148,7 +148,7 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
         yield tree
 
 
-def _widest(prefix: tuple[int, ...]) -> int:
+def _max_tree_size(prefix: tuple[int, ...]) -> int:
     """Return the maximum size of a tree, beyond which repeating its root is cheaper than attention."""
     return max(WIDE, 4 * len(prefix)) if len(prefix) >= WORTH_SHARING else NARROW
 
@@ -157,14 +157,14 @@ def _continues(prefix: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return len(other) >= WORTH_SHARING and prefix[: len(other)] == other
 
 
-def _growth(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
+def _count_new_tokens(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
     """Return the number of tokens of a prefix that follow the last prefix in the line."""
     return len(prefix) - (len(tree.prefixes[line[-1]]) if line else 0)
 
 
 def _grow(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> None:
     """Add a prefix as a child of the last prefix in the line."""
-    tree.size += _growth(tree, line, prefix)
+    tree.size += _count_new_tokens(tree, line, prefix)
     tree.prefixes.append(prefix)
     tree.parents.append(line[-1] if line else -1)
     line.append(len(tree.prefixes) - 1)

@@ -510,7 +510,7 @@ def test_the_hash_of_a_large_file_is_noted_and_a_damaged_note_is_not_believed(fo
     (note,) = (folder / "cache" / "hashes").iterdir()
     content._find_hash.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(content, "_read", lambda files: pytest.fail("it was noted"))
+        patch.setattr(content, "_compute_hash", lambda files: pytest.fail("it was noted"))
         assert found.fingerprint == right
     for wrong in (b"", b"\xff", b"0" * 32, b"0" * 32 + b" " + b"0" * 32):
         note.write_bytes(wrong)
