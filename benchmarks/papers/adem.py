@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks._shared import benchmark_parser, corpora_folder, quick_corpora
 from dialoscope.models.bilinear import encode_replies, resolve_encoder
 from dialoscope.training.bilinear_fit import RatedVectors, calibrate, cross_validate, fit_form, initial_form
-from dialoscope.training.rated_replies import RatedReplies, read_rated
+from dialoscope.training.rated_replies import RatedReplies, read_rated_replies
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.recipes import AdemRecipe
 
@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
     encoders = options.encoders or (["minilm"] if options.quick else ["minilm", "mpnet"])
     root = (quick_corpora(QUICK_CONTEXTS) if options.quick else corpora_folder()) / "rated"
-    rated = {name: read_rated([root / file], [aspect]) for name, (file, aspect) in CORPORA.items()}
+    rated = {name: read_rated_replies([root / file], [aspect]) for name, (file, aspect) in CORPORA.items()}
     print(f"| {' | '.join(HEADINGS)} |\n{'|---' * len(HEADINGS)}|")
     summaries = []
     for encoder in encoders:

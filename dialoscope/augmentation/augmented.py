@@ -127,11 +127,11 @@ def check_output(path: Path, *, overwrite: bool) -> None:
 
 def make_rows(query: Query, variants: Sequence[Variant]) -> Iterator[dict[str, Any]]:
     """The row of the query itself and those of its variants."""
-    yield _row(query, 0, Variant(query.text, ORIGINAL, 1.0))
-    yield from (_row(query, number, variant) for number, variant in enumerate(variants, 1))
+    yield _make_row(query, 0, Variant(query.text, ORIGINAL, 1.0))
+    yield from (_make_row(query, number, variant) for number, variant in enumerate(variants, 1))
 
 
-def _row(query: Query, number: int, variant: Variant) -> dict[str, Any]:
+def _make_row(query: Query, number: int, variant: Variant) -> dict[str, Any]:
     """A row; other columns of the query come last, and never replace those of the variant."""
     own = {
         "id": f"{query.id}#{number}",

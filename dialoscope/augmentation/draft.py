@@ -37,9 +37,9 @@ class Drafts(NamedTuple):
     """The drafts of one query."""
 
     candidates: Iterator[Draft]
-    """The best first; made lazily."""
+    """The drafts, best first; they are made lazily."""
     missing: tuple[str, ...] = ()
-    """What it lacks: kinds of words that can be replaced, or a history."""
+    """What is missing for a draft: kinds of words that can be replaced, or a history."""
 
 
 class Method(Protocol):

@@ -11,7 +11,7 @@ from dialoscope.models.language_model import TransformerLanguageModel
 from dialoscope.models.protocols import Encoder, Generation, LanguageModel
 
 NO_HISTORY = "history"
-"""What the first turn of a dialogue lacks."""
+"""The missing input of the first turn of a dialogue."""
 
 _SPARE = 4
 """The number of extra texts, since some are equal to others or too different from the query."""
@@ -34,7 +34,7 @@ class Generator:
 
     def drafts(self, queries: Sequence[Query], encoder: Encoder, count: int, seed: int) -> list[Drafts]:
         """For each query with a history, what the model would say instead, the likeliest first."""
-        prompts = [_prompt(query) for query in queries]
+        prompts = [_make_prompt(query) for query in queries]
         different = list(dict.fromkeys(prompt for prompt in prompts if prompt))
         texts = self._generate(different, self._generation(count + _SPARE, seed))
         generated = dict(zip(different, texts, strict=True))
@@ -72,6 +72,6 @@ class GeneratedDraft(NamedTuple):
         """None: a generated text cannot have fewer changes."""
 
 
-def _prompt(query: Query) -> str:
+def _make_prompt(query: Query) -> str:
     """The history, each turn on a line; empty if there is none."""
     return "".join(f"{' '.join(turn.split())}\n" for turn in query.history)

@@ -49,13 +49,13 @@ class ReadQueries(NamedTuple):
 def read_queries(data: Queryable, ask: str, system: str | None = None) -> ReadQueries:
     """Read the query of each context; if a system is asked again, that of each reply, with the reply."""
     if ask == "again":
-        return _read_answered(data, system)
+        return _read_queries_with_replies(data, system)
     contexts = Contexts.of(data)
     queries = [Query(row.id, row.context[:-1], row.context[-1], others=row.others) for row in contexts.rows]
     return ReadQueries(queries, contexts.skipped)
 
 
-def _read_answered(data: Queryable, system: str | None) -> ReadQueries:
+def _read_queries_with_replies(data: Queryable, system: str | None) -> ReadQueries:
     if isinstance(data, Contexts):
         raise DataError("Asking again needs replies, not only contexts: pass what ds.read returns.")
     log = ReadLog()
@@ -69,14 +69,14 @@ def _read_answered(data: Queryable, system: str | None) -> ReadQueries:
         examples = [example for example in examples if example.system == system]
         if not examples:
             raise DataError(
-                f"There is no reply of a system '{printable(system)}'; there are: {_listed(systems)}."
+                f"There is no reply of a system '{printable(system)}'; there are: {_join_names(systems)}."
             )
         systems = [system]
     queries = [_make_query(example, len(systems) > 1) for example in examples]
     return ReadQueries(queries, log.problem_count, len(systems))
 
 
-def _listed(systems: Sequence[str]) -> str:
+def _join_names(systems: Sequence[str]) -> str:
     more = ", ..." if len(systems) > _SYSTEMS_SHOWN else ""
     return ", ".join(map(printable, systems[:_SYSTEMS_SHOWN])) + more
 

@@ -14,7 +14,7 @@ class Variant(NamedTuple):
 
     text: str
     label: str
-    """How it was made."""
+    """A label of how the variant was made, such as `verbs`."""
     similarity: float
     """The cosine similarity with the query."""
     changes: tuple[WordChange, ...] = ()
@@ -40,7 +40,9 @@ def select(
     texts: Sequence[str], drafts: Sequence[Drafts], count: int, encoder: Encoder, min_similarity: float
 ) -> Selection:
     """Select at most `count` variants of each text; the drafts of all texts are encoded together."""
-    searches = [_Search(text, own, count, {_letters(text)}) for text, own in zip(texts, drafts, strict=True)]
+    searches = [
+        _Search(text, own, count, {_normalise(text)}) for text, own in zip(texts, drafts, strict=True)
+    ]
     while wave := [(search, candidate) for search in searches for candidate in search.next()]:
         pairs = [Pair(search.text, candidate.draft.text) for search, candidate in wave]
         for (search, candidate), similarity in zip(wave, cosine_similarities(encoder, pairs), strict=True):
@@ -97,12 +99,12 @@ class _Search:
         return variants
 
     def _is_new(self, draft: Draft) -> bool:
-        letters = _letters(draft.text)
+        letters = _normalise(draft.text)
         is_new = bool(letters) and letters not in self.seen
         self.seen.add(letters)
         return is_new
 
 
-def _letters(text: str) -> str:
+def _normalise(text: str) -> str:
     """The letters and digits of a text in lower case, by which texts are compared."""
     return "".join(character for character in text.casefold() if character.isalnum())

@@ -39,7 +39,7 @@ class Option(NamedTuple):
 
     base: str
     text: str
-    """It has the inflected form and the capitals of the word that it replaces."""
+    """The replacement, with the inflection and the capitals of the word that it replaces."""
     likelihood: float
     """The likelihood that it means the same, from 0 to 1."""
 
@@ -67,24 +67,24 @@ class Slot(NamedTuple):
 def slots(text: str, words: Sequence[Word], lexicon: Lexicon, version: str) -> list[Slot]:
     """The words of a text with a suitable synonym, in their order."""
     stems = {stem(form) for word in words for form in (word.text.lower(), word.lemma.lower())}
-    fixed = _expressions(words, lexicon)
+    fixed = _find_expressions(words, lexicon)
     candidates = (
         slot
         for index in range(len(words))
         if index not in fixed and _is_free(text, words, index)
-        for slot in _slot(words, index, lexicon, version, stems)
+        for slot in _make_slot(words, index, lexicon, version, stems)
     )
     return list(islice(candidates, _SLOTS))
 
 
-def _slot(
+def _make_slot(
     words: Sequence[Word], index: int, lexicon: Lexicon, version: str, stems: Set[str]
 ) -> Iterator[Slot]:
     """The slot of a word; none if it has no suitable synonym."""
     word, part = words[index], _PARTS[words[index].tag[:2]]
-    base = _base_form(word, lexicon, part)
+    base = _find_base_form(word, lexicon, part)
     article = words[index - 1] if index and words[index - 1].text.lower() in _ARTICLES else None
-    options = list(_options(word, synonyms(lexicon, version, base, part), stems, base in LIGHT))
+    options = list(_find_options(word, synonyms(lexicon, version, base, part), stems, base in LIGHT))
     if options:
         ordered = sorted(options, key=lambda option: article is not None and not _agrees(option, article))
         yield Slot(
@@ -94,11 +94,11 @@ def _slot(
             tuple(ordered[:_OPTIONS]),
             base in LIGHT,
             article,
-            _sentence(words, index),
+            _find_sentence(words, index),
         )
 
 
-def _options(word: Word, others: Sequence[Synonym], stems: Set[str], light: bool) -> Iterator[Option]:
+def _find_options(word: Word, others: Sequence[Synonym], stems: Set[str], light: bool) -> Iterator[Option]:
     """The replacements for a word that are not in the text already, without spelling variants."""
     forms: list[str] = []
     for other, likelihood in others:
@@ -116,7 +116,7 @@ def _agrees(option: Option, article: Word) -> bool:
     return takes_an(option.text) == (article.text.lower() == "an")
 
 
-def _base_form(word: Word, lexicon: Lexicon, part: str) -> str:
+def _find_base_form(word: Word, lexicon: Lexicon, part: str) -> str:
     """The base form in the lexicon: the tagger's lemma if the lexicon has it."""
     lemma = word.lemma.lower()
     return lemma if lexicon.listed(lemma, part) else next(iter(lexicon.base_forms(word.text, part)), lemma)
@@ -145,14 +145,14 @@ def _is_joined(text: str, start: int, end: int) -> bool:
     )
 
 
-def _sentence(words: Sequence[Word], index: int) -> tuple[int, int]:
+def _find_sentence(words: Sequence[Word], index: int) -> tuple[int, int]:
     """The start and end of the sentence of a word."""
     first = next((stop + 1 for stop in range(index - 1, -1, -1) if words[stop].tag == "."), 0)
     last = next((stop for stop in range(index, len(words)) if words[stop].tag == "."), len(words) - 1)
     return words[first].start, words[last].start + len(words[last].text)
 
 
-def _expressions(words: Sequence[Word], lexicon: Lexicon) -> set[int]:
+def _find_expressions(words: Sequence[Word], lexicon: Lexicon) -> set[int]:
     """The indices of words in multi-word entries: *ice cream*, *hold on*, *turn it down*."""
     fixed: set[int] = set()
     for start in range(len(words)):

@@ -109,11 +109,11 @@ class SubstitutedDraft(NamedTuple):
         for slot, new, _ in self.swaps:
             changes[slot.word.start] = WordChange(slot.word.text, new)
             if slot.article is not None and takes_an(new) != takes_an(slot.word.text):
-                changes[slot.article.start] = WordChange(slot.article.text, _other_article(slot.article, new))
+                changes[slot.article.start] = WordChange(slot.article.text, _swap_article(slot.article, new))
         return changes
 
 
-def _other_article(article: Word, word: str) -> str:
+def _swap_article(article: Word, word: str) -> str:
     """The article of a word; after `A`, the second letter of `An` is lower case."""
     form = "an" if takes_an(word) else "a"
     return form.capitalize() if article.text[0].isupper() else form
@@ -129,7 +129,7 @@ def _rate_swaps(
         for slot in own
         for option in slot.options
     ]
-    similarities = cosine_similarities(encoder, [_sentences(*candidate) for candidate in candidates])
+    similarities = cosine_similarities(encoder, [_make_sentences(*candidate) for candidate in candidates])
     ratings: dict[tuple[str, ...], list[float]] = {}
     for candidate, similarity in zip(candidates, similarities, strict=True):
         shift = (1 - similarity) * _count_words(words[candidate.text], candidate.slot)
@@ -137,7 +137,7 @@ def _rate_swaps(
         ratings.setdefault(candidate.word, []).append(rating)
     swaps: dict[str, list[Swap]] = {text: [] for text in slots_of}
     for candidate in candidates:
-        rating = fmean(ratings[candidate.word]) + _noise(seed, *candidate.word)
+        rating = fmean(ratings[candidate.word]) + _sample_noise(seed, *candidate.word)
         if rating >= WORST:  # false for NaN
             rating = min(rating, SURE) if candidate.slot.light else rating
             swaps[candidate.text].append(Swap(candidate.slot, candidate.option.text, rating))
@@ -157,12 +157,12 @@ class _Candidate(NamedTuple):
         return self.text, self.slot.base, self.slot.kind, self.option.base
 
 
-def _noise(seed: int, *word: str) -> float:
+def _sample_noise(seed: int, *word: str) -> float:
     """Gumbel noise, with which the probability of a synonym would be proportional to its likelihood."""
     return -_NOISE * math.log10(-math.log(seeded_random(seed, "\0".join(word)).random() or 0.5))
 
 
-def _sentences(text: str, slot: Slot, option: Option) -> Pair:
+def _make_sentences(text: str, slot: Slot, option: Option) -> Pair:
     """The sentence around a word as it is, and with the replacement."""
     start, end = slot.sentence
     return Pair(text[start:end], text[start : slot.word.start] + option.text + text[slot.end : end])
@@ -184,18 +184,18 @@ def _combine(swaps: Sequence[Swap]) -> Iterator[tuple[Swap, ...]]:
     sure = [swap for swap in swaps if swap.rating > SURE]
     doubtful = [swap for swap in swaps if swap.rating <= SURE]
     of_kind = {kind: [swap for swap in sure if swap.slot.kind == kind] for kind in KINDS}
-    yield from filter(None, [_of_rank(sure, 0)])
+    yield from filter(None, [_select_rank(sure, 0)])
     for kind in KINDS:
         alone = [swap for swap in doubtful if swap.slot.kind == kind][:1]
-        yield from filter(None, [_of_rank(of_kind[kind], 0) or tuple(alone)])
-    for rank in range(1, max(map(len, _by_slot(sure)), default=0)):
-        yield from filter(None, (_of_rank(group, rank) for group in (sure, *of_kind.values())))
+        yield from filter(None, [_select_rank(of_kind[kind], 0) or tuple(alone)])
+    for rank in range(1, max(map(len, _group_by_slot(sure)), default=0)):
+        yield from filter(None, (_select_rank(group, rank) for group in (sure, *of_kind.values())))
     yield from ((swap,) for swap in sure)
-    yield from islice(_mixtures(sure), _MIXED)
+    yield from islice(_combine_subsets(sure), _MIXED)
     yield from ((swap,) for swap in doubtful)
 
 
-def _by_slot(swaps: Sequence[Swap]) -> list[list[Swap]]:
+def _group_by_slot(swaps: Sequence[Swap]) -> list[list[Swap]]:
     """The swaps of each word, the best first."""
     groups: dict[int, list[Swap]] = {}
     for swap in swaps:
@@ -203,14 +203,14 @@ def _by_slot(swaps: Sequence[Swap]) -> list[list[Swap]]:
     return list(groups.values())
 
 
-def _of_rank(swaps: Sequence[Swap], rank: int) -> tuple[Swap, ...]:
+def _select_rank(swaps: Sequence[Swap], rank: int) -> tuple[Swap, ...]:
     """The swap of this rank of each word that has so many."""
-    return tuple(group[rank] for group in _by_slot(swaps) if rank < len(group))
+    return tuple(group[rank] for group in _group_by_slot(swaps) if rank < len(group))
 
 
-def _mixtures(swaps: Sequence[Swap]) -> Iterator[tuple[Swap, ...]]:
+def _combine_subsets(swaps: Sequence[Swap]) -> Iterator[tuple[Swap, ...]]:
     """All combinations of replaced and unreplaced words."""
-    for mixture in product(*([*group, None] for group in _by_slot(swaps))):
+    for mixture in product(*([*group, None] for group in _group_by_slot(swaps))):
         chosen = tuple(filter(None, mixture))
         if chosen:
             yield chosen

@@ -12,7 +12,7 @@ _UNSEEN = 0.5
 _USUAL = 4
 """The count at which a word is half as usual in a meaning as it can be."""
 _NEVER_MET = 0.01
-"""How usual a word with no counts is."""
+"""The usualness of a word with no counts."""
 _SPELLING = 0.8
 """Words with a higher ratio of common characters are spellings of one word."""
 _MEANINGS = 4
@@ -39,8 +39,10 @@ def synonyms(lexicon: Lexicon, version: str, word: str, part: str) -> tuple[Syno
     for meaning in lexicon.listed(word, part)[:_MEANINGS]:
         for other in lexicon.members(meaning):
             if _is_another(other, word):
-                meant = _share(lexicon, word, part, meaning) * _share(lexicon, other, part, meaning)
-                usual = _usual(lexicon, other, part, meaning)
+                meant = _estimate_share(lexicon, word, part, meaning) * _estimate_share(
+                    lexicon, other, part, meaning
+                )
+                usual = _estimate_usualness(lexicon, other, part, meaning)
                 likelihoods[other] = likelihoods.get(other, 0) + meant * usual
     ordered = sorted(likelihoods, key=lambda other: -likelihoods[other])
     return tuple(Synonym(other, likelihoods[other]) for other in ordered)
@@ -57,15 +59,15 @@ def _is_another(other: str, word: str) -> bool:
     return plain and len(other) > 2 and not same_word(other, word)
 
 
-def _usual(lexicon: Lexicon, word: str, part: str, meaning: str) -> float:
-    """How usual a word is in a meaning, from 0 to 1; dictionaries hold words that nobody says."""
+def _estimate_usualness(lexicon: Lexicon, word: str, part: str, meaning: str) -> float:
+    """The usualness of a word in a meaning, from 0 to 1; dictionaries list words that nobody says."""
     if not any(lexicon.count(word, other) for other in lexicon.listed(word, part)):
         return _NEVER_MET
     count = lexicon.count(word, meaning)
     return (count + _UNSEEN) / (count + _USUAL)
 
 
-def _share(lexicon: Lexicon, word: str, part: str, meaning: str) -> float:
+def _estimate_share(lexicon: Lexicon, word: str, part: str, meaning: str) -> float:
     """The share of a meaning among all meanings of a word."""
     total = sum(lexicon.count(word, other) + _UNSEEN for other in lexicon.listed(word, part))
     return (lexicon.count(word, meaning) + _UNSEEN) / total if total else 0.0

@@ -150,7 +150,7 @@ class BilinearRegressor(TrainedModel):
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The names of the assets that the model consists of, for their licences."""
-        encoder = self.encoder or self.trained_with("model")
+        encoder = self.encoder or self.read_training_setting("model")
         return collect_asset_names([resolve_encoder(encoder)]) if encoder else ()
 
     def rate(self, replies: Sequence[Example]) -> Floats:
@@ -164,7 +164,7 @@ class BilinearRegressor(TrainedModel):
             vectors = encode_replies(checkpoint.encoder, rated, checkpoint.turns)
             if vectors.reply.shape[1] != len(model.mean):
                 reason = "its sizes differ from those of the encoder's vectors"
-                raise _damaged(checkpoint.folder / WEIGHTS, reason)
+                raise _damage_error(checkpoint.folder / WEIGHTS, reason)
             ratings[complete] = np.column_stack([model.ratings(vectors), model.strangeness(vectors)])
         return ratings
 
@@ -202,7 +202,7 @@ def _read_checkpoint(description: BilinearRegressor) -> _AdemCheckpoint:
         turns, trained = int(spec["settings"]["turns"]), str(spec["settings"]["model"])
         fingerprint, weights = str(spec["model"]), str(spec["hash"])
     except (KeyError, TypeError, ValueError, OverflowError) as wrong:
-        raise _damaged(folder / SPEC, f"{wrong} is missing or invalid") from wrong
+        raise _damage_error(folder / SPEC, f"{wrong} is missing or invalid") from wrong
     check_weights(folder, weights, description.hash)
     encoder = resolve_encoder(description.encoder or trained, description.device)
     if encoder.fingerprint != fingerprint:
@@ -236,11 +236,11 @@ def _load(folder: str, weights: str, files: str) -> Bilinear:
     except ImportError as missing:
         raise MissingExtra("The metric adem", "safetensors", "neural") from missing
     if weights_hash([path]) != weights:
-        raise _damaged(path, "the weights have changed since the training")
+        raise _damage_error(path, "the weights have changed since the training")
     try:
         return _build_model(load_file(path))
     except (SafetensorError, TypeError, ValueError) as error:
-        raise _damaged(path, str(error)) from error
+        raise _damage_error(path, str(error)) from error
 
 
 def _build_model(arrays: dict[str, Floats]) -> Bilinear:
@@ -255,5 +255,5 @@ def _build_model(arrays: dict[str, Floats]) -> Bilinear:
     return model
 
 
-def _damaged(path: Path, why: str) -> BackendError:
+def _damage_error(path: Path, why: str) -> BackendError:
     return BackendError(f"{printable(str(path))} is damaged: {printable(why)}. Train again.")

@@ -10,7 +10,7 @@ from typing import Any, Self
 from dialoscope.core.errors import BackendError, TrainingError
 from dialoscope.core.files import hash_file
 from dialoscope.core.safe_text import printable
-from dialoscope.models.locations import SPEC, is_folder, trained_with
+from dialoscope.models.locations import SPEC, is_folder, read_training_setting
 
 WEIGHTS = "weights.safetensors"
 """The file of a checkpoint with its weights."""
@@ -38,9 +38,9 @@ class TrainedModel:
         """The folder of the checkpoint, if it exists."""
         return Path(self.model).expanduser() if is_folder(self.model) else None
 
-    def trained_with(self, setting: str) -> str:
+    def read_training_setting(self, setting: str) -> str:
         """Return a setting of the training, or an empty string if it is not recorded."""
-        return trained_with(self.folder, setting) if self.folder else ""
+        return read_training_setting(self.folder, setting) if self.folder else ""
 
     @property
     def pinned(self) -> Self:

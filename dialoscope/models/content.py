@@ -1,4 +1,4 @@
-"""A hash of what files hold, so that a changed file of the same name is never taken for the old one."""
+"""Hashes of the content of files, which are computed again only when a file changes."""
 
 import os
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ from dialoscope.core.safe_text import printable
 from dialoscope.models.registry import cache_folder
 
 _NOTED = 2**26
-"""Bytes from which on the hash is noted on the disk, since reading them takes a while."""
+"""Minimum size in bytes of files whose hash is stored on disk, since reading them takes a while."""
 
 
 class _Version(NamedTuple):
-    """A file as it is now: where all of this is the same, so is the content.
+    """The state of a file; equal states have equal content.
 
     A program can set the time of the content as it likes, but not the time of the change itself.
     """
 
     name: str
-    """Below the folder that all of the files are in; of one file alone, just a point."""
+    """The path relative to the folder that all files are in; `.` for a single file."""
     path: str
     size: int
     written: int
@@ -33,49 +33,49 @@ class _Version(NamedTuple):
 
 
 def content_hash(files: Iterable[Path]) -> str:
-    """A hash of these files, in this order, and of their names; worked out again only for changed ones.
+    """Return a hash of the names and contents of files in this order; unchanged files are not read again.
 
-    One file alone may have any name.
+    The name of a single file does not matter.
     """
     try:
         paths = [path.absolute() for path in files]
         folder = os.path.commonpath(paths) if paths else ""
-        return _hashed(tuple([_version(path, folder) for path in paths]))
+        return _find_hash(tuple([_version(path, folder) for path in paths]))
     except OSError as error:
         raise unreadable(error) from error
 
 
 def unreadable(error: OSError) -> BackendError:
-    """What to say when the system does not let a file be read."""
-    place = printable(str(error.filename)) if error.filename else "A file"
-    return BackendError(f"{place} cannot be read: {error.strerror}.")
+    """Return the error for a file that cannot be read."""
+    name = printable(str(error.filename)) if error.filename else "A file"
+    return BackendError(f"{name} cannot be read: {error.strerror}.")
 
 
 def _version(path: Path, folder: str) -> _Version:
-    found = path.resolve()
-    state = found.stat()
+    resolved = path.resolve()
+    state = resolved.stat()
     name = path.relative_to(folder).as_posix()
-    return _Version(name, str(found), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
+    return _Version(name, str(resolved), state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino)
 
 
 @lru_cache(maxsize=32)
-def _hashed(files: tuple[_Version, ...]) -> str:
-    noted = cache_folder() / "hashes" / _hash_of(repr(files).encode("utf-8", "surrogatepass"))
+def _find_hash(files: tuple[_Version, ...]) -> str:
+    note_path = cache_folder() / "hashes" / _hash_of(repr(files).encode("utf-8", "surrogatepass"))
     if sum(file.size for file in files) < _NOTED:
-        return _read(files)
-    found = _note(noted)
-    if not found:
-        found = _read(files)
-        with suppress(OSError):  # a note that cannot be kept is no harm
-            _write(noted, found)
-    return found
+        return _compute_hash(files)
+    digest = _read_note(note_path)
+    if not digest:
+        digest = _compute_hash(files)
+        with suppress(OSError):  # without the note, the files are read again next time
+            _write_note(note_path, digest)
+    return digest
 
 
 def _hash_of(content: bytes) -> str:
     return blake2b(content, digest_size=16).hexdigest()
 
 
-def _read(files: tuple[_Version, ...]) -> str:
+def _compute_hash(files: tuple[_Version, ...]) -> str:
     total = blake2b(digest_size=16)
     for file in files:
         total.update(f"{file.name}\0{file.size}\0".encode("utf-8", "surrogatepass"))
@@ -83,15 +83,15 @@ def _read(files: tuple[_Version, ...]) -> str:
     return total.hexdigest()
 
 
-def _note(path: Path) -> str:
-    """The hash that was noted, with a check of its own; empty where there is none that is sound."""
+def _read_note(path: Path) -> str:
+    """Return the stored hash; empty if there is none, or if its own checksum is wrong."""
     with suppress(OSError):
-        found, _, check = path.read_text("ascii", "replace").partition(" ")
-        if check == _hash_of(found.encode("utf-8", "replace")):
-            return found
+        digest, _, check = path.read_text("ascii", "replace").partition(" ")
+        if check == _hash_of(digest.encode("utf-8", "replace")):
+            return digest
     return ""
 
 
-def _write(path: Path, found: str) -> None:
+def _write_note(path: Path, digest: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, [f"{found} {_hash_of(found.encode())}".encode("ascii")])
+    write_atomically(path, [f"{digest} {_hash_of(digest.encode())}".encode("ascii")])

@@ -74,13 +74,13 @@ def _check_packages() -> Iterator[Check]:
     for extra, packages in _required_packages().items():
         about = f"packages ({extra})" if extra else "packages"
         versions = {name: _installed_version(name) for name in packages}
-        said = ", ".join(f"{name} {version or 'is not installed'}" for name, version in versions.items())
+        listing = ", ".join(f"{name} {version or 'is not installed'}" for name, version in versions.items())
         if all(versions.values()):
-            yield Check(about, "ok", said)
+            yield Check(about, "ok", listing)
         elif extra:
-            yield Check(about, "lacking", said, f"pip install 'dialoscope[{extra}]'")
+            yield Check(about, "lacking", listing, f"pip install 'dialoscope[{extra}]'")
         else:
-            yield Check(about, "wrong", said, "pip install --force-reinstall dialoscope")
+            yield Check(about, "wrong", listing, "pip install --force-reinstall dialoscope")
 
 
 def _required_packages() -> dict[str, list[str]]:
@@ -131,8 +131,8 @@ def _check_assets() -> Iterator[Check]:
         elif state.folder:
             yield Check(about, "ok", str(state.folder))
         else:
-            said = f"{asset.about}; not on this machine, download of {megabytes(asset.download_size)}"
-            yield Check(about, "lacking", said, f"dialoscope assets fetch {asset.name}")
+            message = f"{asset.about}; not on this machine, download of {megabytes(asset.download_size)}"
+            yield Check(about, "lacking", message, f"dialoscope assets fetch {asset.name}")
 
 
 def _check_score_cache() -> Check:
@@ -141,8 +141,8 @@ def _check_score_cache() -> Check:
     except BackendError as error:
         return Check("score cache", "wrong", str(error), "unset DIALOSCOPE_SCORES_LIMIT, or correct it")
     if cache.problem:
-        said = f"{cache.path} cannot be read: {cache.problem}"
-        return Check("score cache", "wrong", said, "move the file away; a new one is created when needed")
+        message = f"{cache.path} cannot be read: {cache.problem}"
+        return Check("score cache", "wrong", message, "move the file away; a new one is created when needed")
     if not cache.on:
         return Check("score cache", "lacking", "off", "unset DIALOSCOPE_SCORES to cache the scores of models")
     size = f"{megabytes(cache.size)} of at most {megabytes(cache.limit)}"

@@ -57,7 +57,7 @@ class FakeLanguageModel(_Fake):
     def _text(self, prompt: str, how: Generation, sample: int) -> str:
         rng = random.Random(_hash_to_unit(f"{how.seed}/{sample}", prompt))  # noqa: S311 - not for secrets
         words = prompt.split() or ["yes"]
-        return how.ended(" ".join(rng.choices(words, k=min(how.max_tokens, 8))))
+        return how.cut_at_stop(" ".join(rng.choices(words, k=min(how.max_tokens, 8))))
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ class FakeRegressor(_Fake):
 
     def _row(self, reply: Example) -> tuple[float, float]:
         words = reply.response.lower().split()
-        said, references = (" ".join(texts).lower().split() for texts in (reply.context, reply.references))
-        if not (words and said and references):
+        context, references = (" ".join(texts).lower().split() for texts in (reply.context, reply.references))
+        if not (words and context and references):
             return math.nan, math.nan
-        known = {*said, *references}
-        share = sum(word in known for word in words) / len(words)
+        given_words = {*context, *references}
+        share = sum(word in given_words for word in words) / len(words)
         return 0.5 + 5 * share, 0.5 if share else 2.0
 
 

@@ -1,8 +1,8 @@
-"""What heads there are; apart from the heads themselves, so that reading a recipe loads nothing else."""
+"""The kinds of heads, in a module of their own so that recipes need not load the heads."""
 
 from typing import Literal
 
 Representation = Literal["bi-gru", "max", "mean"]
-"""How vectors of words become one of a text."""
+"""How the vectors of words are combined into the vector of a text."""
 Objective = Literal["ranking", "cross-entropy"]
-"""How right replies are distinguished from wrong ones."""
+"""The loss that separates right replies from wrong ones."""

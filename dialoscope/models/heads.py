@@ -114,7 +114,7 @@ class HeadClassifier(TrainedModel):
     @property
     def asset_names(self) -> tuple[str, ...]:
         """The names of the assets that the model consists of, for their licences."""
-        embedding = self.embedding or self.trained_with("embedding")
+        embedding = self.embedding or self.read_training_setting("embedding")
         names = collect_asset_names([resolve_embedding(embedding)]) if embedding else ()
         return (*matching_assets(self.model), *names)
 

@@ -57,13 +57,13 @@ class OutOfReach(BackendError):
 
 @dataclass(frozen=True)
 class Server:
-    """The address of a server, its key, and how long and how often it is tried."""
+    """The address of a server, its key, its timeout and the number of tries."""
 
     url: str
     key_variable: str
     """The environment variable that holds the key; empty for none."""
     timeout: float
-    """Seconds until a whole answer must be there."""
+    """Seconds within which the whole answer must arrive."""
     retries: int
     pause: float
     """Seconds before the second try; doubled before each further one."""

@@ -129,7 +129,7 @@ class HttpLanguageModel:
             request = self._request(prompt, how, how.samples - len(texts), how.seed + len(texts))
             answer = client.post(self._path, request)
             choices = _read_choices(self.url, answer, how.samples - len(texts))
-            texts += [how.ended(self._text(choice)) for choice in choices]
+            texts += [how.cut_at_stop(self._text(choice)) for choice in choices]
         return texts[: how.samples]
 
     @property
@@ -164,7 +164,7 @@ class HttpLanguageModel:
     def _compute_scores(
         self, texts: list[Continuation], indices: Sequence[int]
     ) -> Iterator[tuple[int, Floats]]:
-        """Yield the index and the log-probabilities of each text; print how many are undefined."""
+        """Yield the index and the log-probabilities of each text; print the number of undefined ones."""
         readable = [
             Continuation(without_surrogates(prefix), without_surrogates(text)) for prefix, text in texts
         ]

@@ -112,13 +112,13 @@ def asset_names(model: str) -> tuple[str, ...]:
             names.update(dict.fromkeys([name] if name in assets.ASSETS else []))
             continue
         folder = Path(name).expanduser()
-        sources = [trained_with(folder, setting) for setting in ("model", "teacher")]
+        sources = [read_training_setting(folder, setting) for setting in ("model", "teacher")]
         sources += [base_name(folder)] if (folder / ADAPTER).is_file() else []
         queue += [source for source in sources if source and source not in queue]
     return tuple(names)
 
 
-def trained_with(folder: Path, setting: str) -> str:
+def read_training_setting(folder: Path, setting: str) -> str:
     """Return a setting of the training that wrote this folder, or an empty string if it is not recorded."""
     try:
         return str(json.loads((folder / SPEC).read_text(encoding="utf-8"))["settings"][setting])

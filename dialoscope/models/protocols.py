@@ -77,7 +77,7 @@ class Generation:
                 "Generation: temperature must be above 0, top_p above 0 and at most 1, top_k 0 or more."
             )
 
-    def ended(self, text: str) -> str:
+    def cut_at_stop(self, text: str) -> str:
         """The text up to the first stop string."""
         return text[: min((text.index(stop) for stop in self.stop if stop in text), default=len(text))]
 

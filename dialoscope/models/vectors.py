@@ -112,10 +112,6 @@ def _find_source(model: str) -> _Source:
     )
 
 
-def _folder() -> Path:
-    return assets.cache_folder() / "vectors"
-
-
 @dataclass(frozen=True, eq=False)
 class _Table:
     """The vectors and an index of the words, mapped from disk, so that little is read at the start.
@@ -160,8 +156,8 @@ class _Table:
     def rows(self, numbers: Ints) -> Vectors:
         """Return rows by number, NaN for -1."""
         rows = np.full((len(numbers), self.vectors.shape[1]), np.nan, np.float32)
-        known = np.flatnonzero(numbers >= 0)
-        rows[known] = self.vectors[numbers[known]]
+        is_known = np.flatnonzero(numbers >= 0)
+        rows[is_known] = self.vectors[numbers[is_known]]
         return rows
 
 
@@ -173,7 +169,7 @@ def _hashes(words: list[bytes]) -> NDArray[np.uint64]:
 @lru_cache(maxsize=4)
 def _load_table(files: Files, fingerprint: str) -> _Table:
     """Open a table once per process; prepare its files once per machine."""
-    folder = _folder() / f"{fingerprint}-{_FORMAT}"
+    folder = assets.cache_folder() / "vectors" / f"{fingerprint}-{_FORMAT}"
     with suppress(OSError, ValueError, KeyError):
         return _open_table(folder, files)
     try:

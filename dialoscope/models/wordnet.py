@@ -164,7 +164,7 @@ def _look_up(database: _Database, word: str, part: str) -> tuple[str, ...]:
     try:
         return tuple([part + offset for offset in fields[-int(fields[2]) :]])
     except (ValueError, IndexError) as error:
-        raise _damaged(Path(database.folder, f"index.{PARTS[part]}")) from error
+        raise _damage_error(Path(database.folder, f"index.{PARTS[part]}")) from error
 
 
 @lru_cache(maxsize=8)
@@ -174,7 +174,7 @@ def _index(database: _Database, part: str) -> list[str]:
     try:
         lines = [line for line in _read(path).decode().split("\n") if line and not line.startswith(" ")]
     except UnicodeDecodeError as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
     lines.sort()  # fast, since the original files are sorted
     return lines
 
@@ -185,7 +185,7 @@ def _exceptions(database: _Database, part: str) -> Mapping[str, tuple[str, ...]]
     try:
         lines = [line.split() for line in _read(path).decode().split("\n")]
     except UnicodeDecodeError as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
     return MappingProxyType({word: tuple(bases) for word, *bases in filter(None, lines)})
 
 
@@ -197,7 +197,7 @@ def _members(database: _Database, synset: str) -> tuple[str, ...]:
         _, _, _, count, rest = data[start : data.index(b"\n", start)].decode().split(" ", 4)
         words = rest.split(" ", 2 * int(count, 16))[: 2 * int(count, 16) : 2]
     except ValueError as error:  # no line, no text, or too few fields
-        raise _damaged(Path(database.folder, f"data.{PARTS[synset[0]]}")) from error
+        raise _damage_error(Path(database.folder, f"data.{PARTS[synset[0]]}")) from error
     # Some adjectives have a syntactic marker: galore(ip).
     return tuple(word.partition("(")[0] for word in words)
 
@@ -213,7 +213,7 @@ def _counts(database: _Database, word: str) -> Mapping[str, int]:
             counts[_PARTS_BY_NUMBER[key[len(start)]] + offset] = int(count)
             index += 1
     except (ValueError, KeyError, IndexError) as error:
-        raise _damaged(Path(database.folder, _COUNTS)) from error
+        raise _damage_error(Path(database.folder, _COUNTS)) from error
     return MappingProxyType(counts)
 
 
@@ -225,7 +225,7 @@ def _senses(database: _Database) -> list[str]:
     try:
         return sorted(_read(path).decode().split("\n"))
     except UnicodeDecodeError as error:
-        raise _damaged(path) from error
+        raise _damage_error(path) from error
 
 
 @lru_cache(maxsize=8)
@@ -240,5 +240,5 @@ def _read(path: Path) -> bytes:
         raise BackendError(f"{printable(str(path))} cannot be read: {error.strerror}.") from error
 
 
-def _damaged(path: Path) -> BackendError:
+def _damage_error(path: Path) -> BackendError:
     return BackendError(f"{printable(str(path))} is not a file of WordNet, or it is damaged.")

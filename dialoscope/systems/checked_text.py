@@ -19,7 +19,7 @@ def as_reply(value: object) -> str | NoAnswer:
     return without_surrogates(value)
 
 
-def shortened(text: str, limit: int = _LONGEST_REASON) -> str:
+def shorten(text: str, limit: int = _LONGEST_REASON) -> str:
     """A text on one line, printable and at most `limit` characters long."""
     line = printable(" ".join(text[: 4 * limit].split()))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

@@ -20,7 +20,7 @@ from typing import IO, Any, ClassVar
 from dialoscope.core.errors import BackendError
 from dialoscope.core.redaction import redact, secrets_in, without_secrets
 from dialoscope.core.safe_text import printable
-from dialoscope.systems.checked_text import as_reply, shortened
+from dialoscope.systems.checked_text import as_reply, shorten
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _LONGEST_LINE = 2**20
@@ -177,16 +177,16 @@ def _parse(line: bytes, question: Question, process: "_Process") -> str | NoAnsw
         content = json.loads(line)
     except (ValueError, RecursionError) as error:
         form = "UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON"
-        shown = process.shown(line, 100)
+        shown = process.format_output(line, 100)
         raise _Died(f"it wrote a line that is not {form}: {shown}{process.noise()}") from error
     if not isinstance(content, dict):
         return as_reply(content)
     if "id" in content and content["id"] != question.id:
         raise _Died(f"it answered {content['id']!r:.60} when asked {question.id!r:.60}")
     if content.get("error"):
-        return NoAnswer(process.shown(str(content["error"])))
+        return NoAnswer(process.format_output(str(content["error"])))
     if "response" not in content:
-        columns = process.shown(", ".join(content), 100) or "nothing"
+        columns = process.format_output(", ".join(content), 100) or "nothing"
         return NoAnswer(f"its answer has no `response`, but {columns}")
     return as_reply(content["response"])
 
@@ -243,12 +243,12 @@ class _Process:
     def noise(self) -> str:
         """The last lines of its standard error, as the end of a message."""
         lines = b" / ".join(self._noise)
-        return f"; it wrote: {self.shown(lines)}" if lines else ""
+        return f"; it wrote: {self.format_output(lines)}" if lines else ""
 
-    def shown(self, output: bytes | str, *length: int) -> str:
+    def format_output(self, output: bytes | str, *length: int) -> str:
         """Output of the program for a message: short, printable and without secrets."""
         text = output.decode("utf-8", "backslashreplace") if isinstance(output, bytes) else output
-        return shortened(redact(text, self._secrets), *length)
+        return shorten(redact(text, self._secrets), *length)
 
     def kill(self) -> None:
         """Kill the process and all that it started."""

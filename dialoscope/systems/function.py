@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import printable
 from dialoscope.data.cells import describe_type
-from dialoscope.systems.checked_text import as_reply, shortened
+from dialoscope.systems.checked_text import as_reply, shorten
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _SEVERAL = "contexts"
@@ -97,7 +97,7 @@ def _import_function(text: str) -> Callable[..., Any]:
     except BaseException as failed:  # a user's module may raise anything
         if isinstance(failed, KeyboardInterrupt):
             raise
-        reason = f"{type(failed).__name__}: {shortened(str(failed))}"
+        reason = f"{type(failed).__name__}: {shorten(str(failed))}"
         raise BackendError(f"{printable(module)} cannot be imported: {reason}") from failed
     for part in name.split("."):
         if not hasattr(value, part):
@@ -168,4 +168,4 @@ class _FunctionSession:
         try:
             return self._call(argument, seed=seed) if self._takes_seed else self._call(argument)
         except (Exception, SystemExit) as error:  # the function is under test too
-            return NoAnswer(shortened(f"{type(error).__name__}: {error}"))
+            return NoAnswer(shorten(f"{type(error).__name__}: {error}"))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dialoscope.core.errors import BackendError
 from dialoscope.core.safe_text import without_surrogates
 from dialoscope.models.http_client import Client, OutOfReach, Server, sort_choices
-from dialoscope.systems.checked_text import as_reply, shortened
+from dialoscope.systems.checked_text import as_reply, shorten
 from dialoscope.systems.protocol import NoAnswer, Question, System
 
 _PATH = "/chat/completions"
@@ -113,7 +113,7 @@ class _Chat:
             reply = _read_reply(answer, self._system.server)
         except BackendError as error:
             self._out_of_reach = self._out_of_reach + 1 if isinstance(error, OutOfReach) else 0
-            return NoAnswer(shortened(str(error)))
+            return NoAnswer(shorten(str(error)))
         self._out_of_reach = 0
         return reply
 
@@ -134,6 +134,6 @@ def _read_reply(answer: Mapping[str, Any], server: Server) -> str | NoAnswer:
     if choice["message"]["content"] is None:
         reasons = (choice["message"].get("refusal"), choice.get("finish_reason"))
         reason = next((text for text in reasons if text and isinstance(text, str)), "")
-        shown = f": {shortened(server.redact(reason), 100)}" if reason else ""
+        shown = f": {shorten(server.redact(reason), 100)}" if reason else ""
         return NoAnswer(f"the model said nothing{shown}")
     return as_reply(choice["message"]["content"])

@@ -44,7 +44,7 @@ class Output:
         """The path of the journal, which exists until all answers are there."""
         return journal_of(self.path)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Lock the output; a second process waits, and then finds all answers."""
         waiting = f"Another process writes {self.path}; waiting for it to end."
         return lock(lock_beside(self.path), waiting, temporary=True)
@@ -73,10 +73,10 @@ class Output:
         if self.journal.exists():
             before = read_journal(self.journal, self.identity)
         else:
-            before = self._finished() if self.path.exists() else Progress()
+            before = self._read_finished() if self.path.exists() else Progress()
         return Progress(before.answers, [_blank_command(session) for session in before.sessions])
 
-    def _finished(self) -> Progress:
+    def _read_finished(self) -> Progress:
         record = self._read_record()
         refuse_another(self.path, record.get("identity") or {}, self.identity)
         content = self.path.read_bytes()

@@ -64,7 +64,7 @@ def respond(
     file = Output(Path(output), plan.identity())
     file.check()
     _refuse_input(file.path, plan.contexts)
-    with file.locked():
+    with file.lock():
         return _run(plan, file, workers, overwrite=overwrite)
 
 

@@ -57,13 +57,15 @@ def origin(spec: Mapping[str, Any]) -> list[str]:
         f"Licence of the data: {spec['data']['licence'] or 'not stated'}.",
         "",
         "## Recipe",
-        *table(("setting", "value"), [(name, _show(value)) for name, value in spec["settings"].items()]),
+        *table(
+            ("setting", "value"), [(name, _format_value(value)) for name, value in spec["settings"].items()]
+        ),
         "",
         *tools(spec),
     ]
 
 
-def _show(value: object) -> str:
+def _format_value(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -23,7 +23,7 @@ def card_of_composite(folder: Path, spec: Mapping[str, Any], folds: Sequence[Fol
             "## Figures",
             "Correlations with the ratings of each corpus, by weights and scales fitted to the others alone; "
             "corpora with the same replies are held out together.",
-            *table(("held out", "aspect", "replies", "Pearson", "Spearman"), list(map(_fold, folds))),
+            *table(("held out", "aspect", "replies", "Pearson", "Spearman"), list(map(_format_fold, folds))),
             "",
             "## Data",
             f"{data['replies']:,} replies; the hash of each corpus:",
@@ -56,5 +56,5 @@ def _parts(combination: Mapping[str, Any]) -> list[str]:
     return table(("part", "metric", "better", *weights), rows)
 
 
-def _fold(fold: Fold) -> tuple[str, ...]:
+def _format_fold(fold: Fold) -> tuple[str, ...]:
     return (fold.corpus, fold.aspect, str(fold.replies), f"{fold.pearson:.3f}", f"{fold.spearman:.3f}")

@@ -85,7 +85,7 @@ def by_aspect(ratings: Mapping[str, Floats]) -> dict[str, Floats]:
     """The standardised mean ratings of each reply by aspect, from those by the names of files.
 
     Several names of one aspect have equal weight. Without ratings of the reply as a whole, those of coherence
-    are a proxy, since people mostly judge by it.
+    are a proxy, since overall ratings mostly follow it.
     """
     aspects = {}
     for aspect, names in NAMES.items():
@@ -98,7 +98,7 @@ def by_aspect(ratings: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def _standardise(ratings: Floats) -> Floats:
-    defined = _defined(ratings)
+    defined = _drop_undefined(ratings)
     spread = float(np.std(defined)) if len(defined) else 0.0
     return np.asarray((ratings - defined.mean()) / spread) if spread else np.full(len(ratings), math.nan)
 
@@ -125,13 +125,14 @@ def fit_weights(
     """
     scales = tuple(
         fit_scale(
-            [_defined(np.minimum(corpus.values[:, column], part.cap)) for corpus in corpora], recipe.knots
+            [_drop_undefined(np.minimum(corpus.values[:, column], part.cap)) for corpus in corpora],
+            recipe.knots,
         )
         for column, part in enumerate(recipe.parts)
     )
     bare = Combination(recipe.parts, scales, {}, ())
     rated = [aspect for aspect in aspects if any(has_ratings(corpus, aspect) for corpus in corpora)]
-    return replace(bare, weights={aspect: _weights(recipe, bare, corpora, aspect) for aspect in rated})
+    return replace(bare, weights={aspect: _fit_aspect(recipe, bare, corpora, aspect) for aspect in rated})
 
 
 def fit_scale(samples: Sequence[Floats], knots: int) -> Scale:
@@ -149,11 +150,11 @@ def fit_scale(samples: Sequence[Floats], knots: int) -> Scale:
     return Scale(tuple(different[chosen].tolist()), tuple(np.round(middle[chosen], 5).tolist()))
 
 
-def _defined(values: Floats) -> Floats:
+def _drop_undefined(values: Floats) -> Floats:
     return values[np.isfinite(values)]
 
 
-def _weights(
+def _fit_aspect(
     recipe: CompositeRecipe, bare: Combination, corpora: Sequence[RatedCorpus], aspect: str
 ) -> tuple[float, ...]:
     """Non-negative least squares, all corpora having equal weight; equal weights if all would be zero."""
@@ -186,7 +187,7 @@ def _centre(bare: Combination, corpus: RatedCorpus, aspect: str, able: Sequence[
 
 def has_ratings(corpus: RatedCorpus, aspect: str) -> bool:
     """Whether a corpus has enough ratings of an aspect, which are not all the same."""
-    ratings = _defined(corpus.ratings[aspect]) if aspect in corpus.ratings else np.empty(0)
+    ratings = _drop_undefined(corpus.ratings[aspect]) if aspect in corpus.ratings else np.empty(0)
     return len(ratings) >= FEWEST and bool(np.ptp(ratings) > 0)
 
 

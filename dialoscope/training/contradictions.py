@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dialoscope.training.dialogue_split import Turns
-from dialoscope.training.styles import spaced, tidied
+from dialoscope.training.styles import add_spaces, remove_spaces
 
 LABELS = ENTAILMENT, NEUTRAL, CONTRADICTION = ("entailment", "neutral", "contradiction")
 
@@ -35,7 +35,7 @@ def generate_pairs(dialogues: Iterable[Turns], limit: int, seed: int = 0) -> lis
 
     Pairs of answers and facts of different people are rare and most informative, so they come first.
     """
-    tidy = [tuple(map(tidied, turns)) for turns in dialogues]
+    tidy = [tuple(map(remove_spaces, turns)) for turns in dialogues]
     rng = random.Random(seed)  # noqa: S311 - no secret is made
     rare = [*_pair_answers(tidy, rng), *_swap_facts(tidy, rng)]
     common = [pair for turns in tidy for pair in _pair_sentences(turns, rng)]
@@ -53,7 +53,7 @@ def generate_pairs(dialogues: Iterable[Turns], limit: int, seed: int = 0) -> lis
 def _pair_sentences(turns: Turns, rng: random.Random) -> Iterator[LabelledPair]:
     """Sentences against their opposites and themselves, and utterances against the speaker's other ones."""
     for index, turn in enumerate(turns):
-        sentences = _sentences(turn)
+        sentences = _split_sentences(turn)
         others = [other for other in turns[index % 2 :: 2] if other != turn]
         another = rng.choice(others) if others else ""
         if another and len(another) < _LONGEST and len(turn) < _LONGEST:
@@ -70,7 +70,7 @@ def _pair_sentences(turns: Turns, rng: random.Random) -> Iterator[LabelledPair]:
 
 def _embed(sentence: str, another: str, rng: random.Random) -> str:
     """The sentence alone, or before or after another sentence of the speaker."""
-    rest = _sentences(another)
+    rest = _split_sentences(another)
     if not rest or rng.random() < 0.5:
         return sentence
     other = rng.choice(rest)
@@ -125,7 +125,7 @@ def _reverse(sentence: str, rng: random.Random) -> str:
         return ""
     match = rng.choice(matches)
     other = rng.choice(_ANTONYMS[match[0].lower()])
-    return f"{sentence[: match.start()]}{_cased(other, match[0])}{sentence[match.end() :]}"
+    return f"{sentence[: match.start()]}{_match_case(other, match[0])}{sentence[match.end() :]}"
 
 
 def _recount(sentence: str, rng: random.Random) -> str:
@@ -137,7 +137,7 @@ def _recount(sentence: str, rng: random.Random) -> str:
     word = match[0].lower()
     if word in _NUMBER_WORDS:
         other = rng.choice([number for number in _NUMBER_WORDS if number != word])
-        return f"{sentence[: match.start()]}{_cased(other, match[0])}{sentence[match.end() :]}"
+        return f"{sentence[: match.start()]}{_match_case(other, match[0])}{sentence[match.end() :]}"
     value = int(word)
     other = str(max(1, value + rng.choice([-3, -2, -1, 1, 2, 3, 5, 10, value, 2 * value])))
     return f"{sentence[: match.start()]}{other}{sentence[match.end() :]}" if other != word else ""
@@ -148,34 +148,34 @@ def _pair_answers(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[La
 
     A yes contradicts a no; so do answers without a common word to a question that has only one answer.
     """
-    for question, answers in _answers(dialogues).items():
+    for question, answers in _collect_answers(dialogues).items():
         rng.shuffle(answers)
-        for one, other in pairwise(answers[:_EACH]):
-            sides = {_side(one), _side(other)}
-            if sides == {"yes", "no"} or (_ONE_ANSWER.search(question) and not _are_alike(one, other)):
-                yield LabelledPair(one, other, CONTRADICTION)
+        for first, second in pairwise(answers[:_EACH]):
+            sides = {_side(first), _side(second)}
+            if sides == {"yes", "no"} or (_ONE_ANSWER.search(question) and not _are_alike(first, second)):
+                yield LabelledPair(first, second, CONTRADICTION)
             elif len(sides) == 1 and sides != {""}:
-                yield LabelledPair(one, other, NEUTRAL)
+                yield LabelledPair(first, second, NEUTRAL)
 
 
-def _answers(dialogues: Sequence[Turns]) -> dict[str, list[str]]:
+def _collect_answers(dialogues: Sequence[Turns]) -> dict[str, list[str]]:
     """The different answers to each question, by the question's words."""
     answers: dict[str, dict[str, None]] = defaultdict(dict)
     for turns in dialogues:
         for turn, answer in pairwise(turns):
-            question, reply = _sentences(turn)[-1:], _sentences(answer)[:1]
+            question, reply = _split_sentences(turn)[-1:], _split_sentences(answer)[:1]
             if not question or not reply or len(answer) >= _LONGEST:
                 continue
             if question[0].endswith("?") and not reply[0].endswith("?"):
                 answers[" ".join(_WORD.findall(question[0].lower()))][answer] = None
-    return {question: list(given) for question, given in answers.items() if len(given) > 1}
+    return {question: list(replies) for question, replies in answers.items() if len(replies) > 1}
 
 
-def _are_alike(one: str, other: str) -> bool:
+def _are_alike(first: str, second: str) -> bool:
     """Whether two answers share a content word, or one of them has none."""
     words = [
         {word for word in _WORD.findall(text.lower()) if len(word) > 3 and word not in _EMPTY}
-        for text in (one, other)
+        for text in (first, second)
     ]
     return not all(words) or bool(words[0] & words[1])
 
@@ -191,7 +191,7 @@ def _swap_facts(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[Labe
     facts: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for turns in dialogues:
         for turn in turns:
-            for sentence in _sentences(turn):
+            for sentence in _split_sentences(turn):
                 for pattern in _FACTS:
                     if (match := pattern.match(sentence)) and len(turn) < _LONGEST:
                         facts[pattern.pattern].append((turn, sentence, match["fact"]))
@@ -207,7 +207,7 @@ def _swap_facts(dialogues: Sequence[Turns], rng: random.Random) -> Iterator[Labe
                 yield LabelledPair(turn, another.replace("I ", "My friend ", 1), NEUTRAL)
 
 
-def _sentences(turn: str) -> list[str]:
+def _split_sentences(turn: str) -> list[str]:
     parts = re.split(r"(?<=[.!?])\s+", turn)
     return [part for part in parts if 2 < len(part.split()) <= 30]
 
@@ -218,15 +218,15 @@ def _restyle(pair: LabelledPair, rng: random.Random) -> LabelledPair:
     return LabelledPair(style(pair.premise), style(pair.hypothesis), pair.label)
 
 
-def _cased(word: str, like: str) -> str:
+def _match_case(word: str, like: str) -> str:
     return word.capitalize() if like[:1].isupper() else word
 
 
-def _listed(words: str) -> frozenset[str]:
+def _word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_STYLES: tuple[Callable[[str], str], ...] = (str, str, str.lower, spaced)
+_STYLES: tuple[Callable[[str], str], ...] = (str, str, str.lower, add_spaces)
 
 
 _LONGEST = 240
@@ -239,7 +239,7 @@ _ONE_ANSWER = re.compile(
     r"major|are you (?:studying|majoring)))",
 )
 """Questions to which a speaker has only one answer."""
-_EMPTY = _listed(
+_EMPTY = _word_set(
     "this that what have with your yeah well just about they them there know think would could really some "
     "very here from were been then than when which will don't it's i'm that's like want much many more also "
     "okay sure haha good nice cool"
@@ -325,7 +325,7 @@ _OPPOSITES = (
 )
 
 
-def _antonyms(groups: str) -> dict[str, list[str]]:
+def _read_antonyms(groups: str) -> dict[str, list[str]]:
     """The antonyms of each word; the first word of a group is the opposite of the others."""
     antonyms: dict[str, list[str]] = defaultdict(list)
     for group in groups.split():
@@ -336,4 +336,4 @@ def _antonyms(groups: str) -> dict[str, list[str]]:
     return dict(antonyms)
 
 
-_ANTONYMS = _antonyms(_OPPOSITES)
+_ANTONYMS = _read_antonyms(_OPPOSITES)

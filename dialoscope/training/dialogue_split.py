@@ -49,7 +49,7 @@ class Split:
     """The number of dialogues that were left out because they are also in held-out data."""
 
     @property
-    def judged(self) -> dict[str, tuple[Turns, ...]]:
+    def evaluated(self) -> dict[str, tuple[Turns, ...]]:
         """The data that figures are computed on: validation, and each test file by its title."""
         titles = titles_of(self.tests, "validation")
         return {"validation": self.validation, **{titles[name]: part for name, part in self.tests.items()}}

@@ -16,7 +16,7 @@ from dialoscope.models.protocols import Classifier, Pair
 from dialoscope.training.contradictions import LABELS, LabelledPair, generate_pairs
 from dialoscope.training.dialogue_split import Turns
 from dialoscope.training.negatives import count_different_replies, list_exchanges, sample_wrong_replies
-from dialoscope.training.styles import STYLES, tidied
+from dialoscope.training.styles import STYLES, remove_spaces
 
 _TURNS = 4
 """The maximum distance in turns of an utterance that a reply is paired with."""
@@ -61,8 +61,8 @@ def sample_utterances(dialogues: Sequence[Turns], limit: int, seed: int = 0) -> 
     one.
     """
     rng = np.random.default_rng([seed, limit])
-    tidy = [tuple(map(tidied, turns)) for turns in dialogues]
-    later = [one for one in list_exchanges(tidy, _TURNS) if len(one.context) > 1 and one.context[-2]]
+    tidy = [tuple(map(remove_spaces, turns)) for turns in dialogues]
+    later = [item for item in list_exchanges(tidy, _TURNS) if len(item.context) > 1 and item.context[-2]]
     indices = np.sort(rng.permutation(len(later))[: int(limit * (1 - _BY_RULES)) // 2]).tolist()
     exchanges = [later[index] for index in indices]
     wrong = (

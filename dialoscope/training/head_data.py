@@ -31,9 +31,9 @@ class IndexedExchanges(NamedTuple):
     right: Ints  # (exchanges,)
     wrong: Ints  # (exchanges, wrong replies)
 
-    def restrict_to(self, known: NDArray[np.bool_]) -> "IndexedExchanges":
+    def restrict_to(self, has_features: NDArray[np.bool_]) -> "IndexedExchanges":
         """The exchanges of which every text is known."""
-        rows = known[self.queries] & known[self.right] & known[self.wrong].all(axis=1)
+        rows = has_features[self.queries] & has_features[self.right] & has_features[self.wrong].all(axis=1)
         return IndexedExchanges(*(column[rows] for column in self))
 
 
@@ -43,7 +43,7 @@ class HeadData:
 
     texts: tuple[str, ...]
     training: IndexedExchanges
-    judged: Mapping[str, IndexedExchanges]
+    evaluated: Mapping[str, IndexedExchanges]
     """`validation`, and test data by name; wrong replies are of the same kinds as in training."""
     ranked: Mapping[str, IndexedExchanges]
     """The same exchanges with random replies."""
@@ -51,18 +51,18 @@ class HeadData:
     @property
     def contexts(self) -> Ints:
         """The numbers of the texts that are contexts."""
-        parts = (self.training, *self.judged.values(), *self.ranked.values())
+        parts = (self.training, *self.evaluated.values(), *self.ranked.values())
         return np.unique(np.concatenate([part.queries for part in parts]))
 
-    def restrict_to(self, known: NDArray[np.bool_]) -> "HeadData":
+    def restrict_to(self, has_features: NDArray[np.bool_]) -> "HeadData":
         """The exchanges of which the embedding knows a word of each text."""
         data = replace(
             self,
-            training=self.training.restrict_to(known),
-            judged={name: part.restrict_to(known) for name, part in self.judged.items()},
-            ranked={name: part.restrict_to(known) for name, part in self.ranked.items()},
+            training=self.training.restrict_to(has_features),
+            evaluated={name: part.restrict_to(has_features) for name, part in self.evaluated.items()},
+            ranked={name: part.restrict_to(has_features) for name, part in self.ranked.items()},
         )
-        for name, part in {"training": data.training, **data.judged, **data.ranked}.items():
+        for name, part in {"training": data.training, **data.evaluated, **data.ranked}.items():
             if not len(part.right):
                 raise TrainingError(
                     f"No exchange is left ({name}): in none of them the embedding knows a word of each text."
@@ -81,20 +81,20 @@ def is_in_part(turns: Turns, part: str) -> bool:
 
 
 def make_head_data(
-    train: Sequence[Turns], judged: Mapping[str, Sequence[Turns]], recipe: RuberRecipe
+    train: Sequence[Turns], evaluated: Mapping[str, Sequence[Turns]], recipe: RuberRecipe
 ) -> HeadData:
     """Sample wrong replies; they do not depend on the seed, so that another seed encodes no new text."""
     numbers: dict[str, int] = {}
     training = _select(train, recipe.turns, recipe.pairs)
     limit = max(recipe.pairs // _PER_VALIDATION, 1)
-    others = {name: _select(part, recipe.turns, limit) for name, part in judged.items()}
+    others = {name: _select(part, recipe.turns, limit) for name, part in evaluated.items()}
     for name, part in {"training": training, **others}.items():
         if not part:
             raise TrainingError(f"There is no exchange of two turns that are not blank ({name}).")
     pool = max(recipe.negatives_per_pair, min(recipe.negative_pool, count_different_replies(training) - 1))
     return HeadData(
         training=_index(training, recipe.negatives, pool, 0, numbers),
-        judged={
+        evaluated={
             name: _index(part, recipe.negatives, recipe.negatives_per_pair, 1, numbers)
             for name, part in others.items()
         },

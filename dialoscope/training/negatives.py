@@ -31,10 +31,10 @@ class Exchange(NamedTuple):
     """A reply and the turns before it."""
 
     context: Turns
-    """Oldest first."""
+    """The turns before the reply, oldest first."""
     reply: str
     dialogue: int = 0
-    """The number of its dialogue."""
+    """The number of the dialogue that the exchange is from."""
 
 
 def list_exchanges(dialogues: Sequence[Turns], turns: int) -> list[Exchange]:
@@ -96,11 +96,11 @@ def sample_wrong_replies(
 
 
 def _make_wrong_replies(pool: "_Pool", index: int, kinds: Sequence[str]) -> Turns:
-    right = _compared(pool.exchanges[index].reply)
+    right = _extract_words(pool.exchanges[index].reply)
     replies: list[str] = []
     for kind in kinds:
         reply = _MAKERS[kind](pool, index)
-        if reply is None or reply in replies or (_compared(reply) == right and kind != "shuffled"):
+        if reply is None or reply in replies or (_extract_words(reply) == right and kind != "shuffled"):
             reply = pool.another(index, replies)
         replies.append(reply)
     return tuple(replies)
@@ -118,11 +118,13 @@ class _Pool:
 
     def another(self, index: int, others: Sequence[str] = ()) -> str:
         """A reply of another exchange that differs in its words from the right one, and from others."""
-        avoided = {_compared(self.exchanges[index].reply), *map(_compared, others)}
+        avoided = {_extract_words(self.exchanges[index].reply), *map(_extract_words, others)}
         for _ in range(_TRIES):
-            if _compared(reply := self.random()) not in avoided:
+            if _extract_words(reply := self.random()) not in avoided:
                 return reply
-        return next(one.reply for one in self.exchanges if _compared(one.reply) not in avoided)
+        return next(
+            exchange.reply for exchange in self.exchanges if _extract_words(exchange.reply) not in avoided
+        )
 
     @cached_property
     def by_dialogue(self) -> Mapping[int, list[str]]:
@@ -150,14 +152,14 @@ class _Pool:
         return [reply for reply, _ in counts.most_common(_COMMONEST)]
 
 
-def _from_dialogue(pool: _Pool, index: int) -> str | None:
+def _sample_from_dialogue(pool: _Pool, index: int) -> str | None:
     """Another reply of the same dialogue."""
     exchange = pool.exchanges[index]
     others = [turn for turn in pool.by_dialogue[exchange.dialogue] if turn != exchange.reply]
     return others[pool.rng.integers(len(others))] if others else None
 
 
-def _near(pool: _Pool, index: int) -> str | None:
+def _sample_near(pool: _Pool, index: int) -> str | None:
     """A reply from another dialogue that shares words with the last turn."""
     exchange = pool.exchanges[index]
     near = [
@@ -170,25 +172,25 @@ def _near(pool: _Pool, index: int) -> str | None:
     return near[pool.rng.integers(len(near))] if near else None
 
 
-def _shuffled(pool: _Pool, index: int) -> str | None:
+def _shuffle_words(pool: _Pool, index: int) -> str | None:
     """The words of the right reply in another order."""
     words = pool.exchanges[index].reply.split()
     shuffled = " ".join(words[number] for number in pool.rng.permutation(len(words)).tolist())
     return shuffled if shuffled != " ".join(words) else None
 
 
-def _repeated(pool: _Pool, index: int) -> str | None:
+def _repeat_turn(pool: _Pool, index: int) -> str | None:
     """The last turn of the context."""
     return pool.exchanges[index].context[-1]
 
 
-def _spliced(pool: _Pool, index: int) -> str | None:
+def _splice_halves(pool: _Pool, index: int) -> str | None:
     """The first half of the right reply, and the second half of another."""
     first, second = pool.exchanges[index].reply.split(), pool.random().split()
     return " ".join(first[: (len(first) + 1) // 2] + second[len(second) // 2 :])
 
 
-def _generic(pool: _Pool, index: int) -> str | None:
+def _sample_frequent(pool: _Pool, index: int) -> str | None:
     """One of the most frequent replies."""
     return pool.commonest[pool.rng.integers(len(pool.commonest))]
 
@@ -196,12 +198,12 @@ def _generic(pool: _Pool, index: int) -> str | None:
 _MAKERS: Mapping[str, Callable[[_Pool, int], str | None]] = MappingProxyType(
     {
         "random": lambda pool, index: pool.another(index),
-        "dialogue": _from_dialogue,
-        "near": _near,
-        "shuffled": _shuffled,
-        "repeated": _repeated,
-        "spliced": _spliced,
-        "generic": _generic,
+        "dialogue": _sample_from_dialogue,
+        "near": _sample_near,
+        "shuffled": _shuffle_words,
+        "repeated": _repeat_turn,
+        "spliced": _splice_halves,
+        "generic": _sample_frequent,
     }
 )
 
@@ -213,9 +215,9 @@ BROKEN = ("shuffled", "spliced")
 
 def count_different_replies(exchanges: Sequence[Exchange]) -> int:
     """The number of replies that differ in their words."""
-    return len({_compared(exchange.reply) for exchange in exchanges})
+    return len({_extract_words(exchange.reply) for exchange in exchanges})
 
 
-def _compared(text: str) -> str:
+def _extract_words(text: str) -> str:
     """The words of a text; a text without words is compared as it is."""
     return words_of((text,)) or text

@@ -73,7 +73,7 @@ class _RatedReply(NamedTuple):
     values: tuple[float, ...]
 
 
-def read_rated(
+def read_rated_replies(
     files: Sequence[str | Path], aspects: Sequence[str] = ("overall",), scales: Scales | None = None
 ) -> RatedReplies:
     """Read the replies that are not blank and have context, reference and rating.
@@ -127,7 +127,7 @@ def _read_ratings(row: Row, wanted: Sequence[str]) -> _RatedReply:
 
 
 def _find_missing(reply: Example) -> str:
-    """What a reply lacks for training; empty if nothing."""
+    """The input of training that is missing from a reply; empty if none is."""
     if is_blank(reply.response):
         return "words"
     if all(map(is_blank, reply.context)):
@@ -135,13 +135,13 @@ def _find_missing(reply: Example) -> str:
     return "reference" if all(map(is_blank, reply.references)) else ""
 
 
-def _find_scales(rated: Sequence[_RatedReply], given: Scales) -> Scales:
+def _find_scales(rated: Sequence[_RatedReply], scales_by_aspect: Scales) -> Scales:
     """The scale of each aspect: the given one, or the first usual one that contains all ratings."""
     scales = {}
     for aspect in dict.fromkeys(reply.aspect for reply in rated):
         values = [value for reply in rated if reply.aspect == aspect for value in reply.values]
         low, high = min(values), max(values)
-        scale = given.get(aspect) or usual_scale(low, high)
+        scale = scales_by_aspect.get(aspect) or usual_scale(low, high)
         if scale is None or not (scale[0] <= low <= high <= scale[1] > scale[0]):
             raise TrainingError(
                 f"Ratings of '{printable(aspect)}' run from {low:g} to {high:g}, "

@@ -21,7 +21,7 @@ GROUPS = MODEL, DATA, NEGATIVES, DESCENT, RUN = ("Model", "Data", "Negatives", "
 
 
 class Setting(NamedTuple):
-    """What is known of a field of a recipe besides its type and default."""
+    """The help, range and choices of a field of a recipe."""
 
     help: str
     group: str
@@ -30,7 +30,7 @@ class Setting(NamedTuple):
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     saved_as: str | None = None
-    """Its name in checkpoints, where that is not the field's."""
+    """The name of the setting in checkpoints, if it differs from the field's."""
 
 
 def setting(default: Any, text: str, group: str, *, compare: bool = True, **more: Any) -> Any:  # noqa: ANN401
@@ -46,21 +46,21 @@ class Recipe:
     version: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        for name, known in settings_of(type(self)).items():
+        for name, item in settings_of(type(self)).items():
             value = getattr(self, name)
-            if known.choices and value not in known.choices:
-                raise TrainingError(f"{name} is '{value}'; it must be one of: {', '.join(known.choices)}.")
-            if isinstance(value, int | float) and not known.least <= value <= known.most:
-                valid = f"{known.least} or more"
-                if known.most < math.inf:
-                    valid = f"between {known.least} and {known.most}"
+            if item.choices and value not in item.choices:
+                raise TrainingError(f"{name} is '{value}'; it must be one of: {', '.join(item.choices)}.")
+            if isinstance(value, int | float) and not item.least <= value <= item.most:
+                valid = f"{item.least} or more"
+                if item.most < math.inf:
+                    valid = f"between {item.least} and {item.most}"
                 raise TrainingError(f"{name} is {value}; it must be {valid}.")
 
     def settings(self) -> dict[str, Any]:
         """All that the outcome depends on besides the data, by the names that checkpoints use."""
-        known = settings_of(type(self))
+        table = settings_of(type(self))
         values = {
-            known[item.name].saved_as or item.name: getattr(self, item.name)
+            table[item.name].saved_as or item.name: getattr(self, item.name)
             for item in dataclasses.fields(self)
             if item.compare
         }
@@ -343,14 +343,14 @@ def ruber_recipe(**settings: Any) -> RuberRecipe | CrossRecipe:  # noqa: ANN401 
     if chosen not in (None, *REPRESENTATIONS):
         raise TrainingError(f"representation is '{chosen}'; it must be one of: {', '.join(REPRESENTATIONS)}.")
     recipe = CrossRecipe() if chosen == CrossRecipe.representation else RuberRecipe()
-    known = settings_of(type(recipe))
+    table = settings_of(type(recipe))
     for name, value in settings.items():
-        if value is not None and name not in known:
+        if value is not None and name not in table:
             raise TrainingError(
                 f"{name} is no setting of the representation {recipe.representation}, which has: "
-                f"{', '.join(sorted(known))}."
+                f"{', '.join(sorted(table))}."
             )
-    return recipe.replace(**{name: value for name, value in settings.items() if name in known})
+    return recipe.replace(**{name: value for name, value in settings.items() if name in table})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import re
 
 
-def tidied(turn: str) -> str:
+def remove_spaces(turn: str) -> str:
     """The turn without the spaces that tokenizers put before punctuation and into contractions."""
     turn = turn.replace("’", "'").replace("‘", "'")
     turn = re.sub(r"\s*'\s*(s|m|re|ve|d|ll|t)\b", r"'\1", turn)
@@ -12,14 +12,14 @@ def tidied(turn: str) -> str:
     return " ".join(turn.split())
 
 
-def spaced(turn: str) -> str:
+def add_spaces(turn: str) -> str:
     """The turn with a space before punctuation."""
     return re.sub(r"(?<=[^\s,.!?;:])([,.!?;:]+)(?=\s|$)", r" \1", turn)
 
 
-def spaced_lower(turn: str) -> str:
+def add_spaces_and_lower(turn: str) -> str:
     """The turn in lower case, with a space before punctuation."""
-    return spaced(turn).lower()
+    return add_spaces(turn).lower()
 
 
-STYLES = (tidied, spaced, spaced_lower)
+STYLES = (remove_spaces, add_spaces, add_spaces_and_lower)

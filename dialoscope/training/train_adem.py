@@ -23,10 +23,10 @@ from dialoscope.training.bilinear_fit import (
     initial_form,
     leave_systems_out,
 )
-from dialoscope.training.rated_replies import RatedReplies, Scales, read_rated
+from dialoscope.training.rated_replies import RatedReplies, Scales, read_rated_replies
 from dialoscope.training.rating_correlation import correlations
 from dialoscope.training.recipes import AdemRecipe
-from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
+from dialoscope.training.workplace import State, Workplace, check_folder, describe_run, finish
 
 WEAK = 0.1
 """A correlation below this is too weak for use."""
@@ -55,15 +55,15 @@ def train_adem(
     path = check_folder(folder)
     recipe.check_licences()
     files = [data] if isinstance(data, str | Path) else list(data)
-    rated = read_rated(files, [aspects] if isinstance(aspects, str) else aspects, scales)
+    rated = read_rated_replies(files, [aspects] if isinstance(aspects, str) else aspects, scales)
     _check_ratings(rated)
     description = rated.describe(licence)
     _announce_data(description)
     encoder = resolve_encoder(recipe.model, recipe.device)
-    with Workplace(path, recipe.identity(encoder.fingerprint, description)).held() as place:
-        place.save(State(), Path.touch)  # from here on the folder is this training's
+    with Workplace(path, recipe.identity(encoder.fingerprint, description)).hold() as workplace:
+        workplace.save(State(), Path.touch)  # from here on the folder is this training's
         vectors = RatedVectors(encode_replies(encoder, rated.replies, recipe.turns), rated.ratings)
-        return _write_checkpoint(place, _fit(vectors, rated, recipe))
+        return _write_checkpoint(workplace, _fit(vectors, rated, recipe))
 
 
 def _check_ratings(rated: RatedReplies) -> None:
@@ -113,12 +113,12 @@ def _fit(data: RatedVectors, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
     figures: dict[str, Any] = {
         "steps": steps,
         "contexts": {
-            "before": _over_parts(validations, [each.before for each in validations], data.ratings),
-            "after": _over_parts(validations, [each.after for each in validations], data.ratings),
+            "before": _summarise_parts(validations, [each.before for each in validations], data.ratings),
+            "after": _summarise_parts(validations, [each.after for each in validations], data.ratings),
         },
-        "systems": _by_system(systems, validations[0].after, unseen, data.ratings),
+        "systems": _correlate_by_system(systems, validations[0].after, unseen, data.ratings),
     }
-    figures["warning"] = _warning(figures["systems"]["mean"])
+    figures["warning"] = _make_warning(figures["systems"]["mean"])
     history = tuple(
         {"seed": seed, "part": part, **entry}
         for seed, validation in zip(seeds, validations, strict=True)
@@ -129,7 +129,7 @@ def _fit(data: RatedVectors, rated: RatedReplies, recipe: AdemRecipe) -> _Outcom
     return _Outcome(form, figures, history)
 
 
-def _over_parts(
+def _summarise_parts(
     validations: Sequence[CrossValidation], predictions: Sequence[Floats], ratings: Floats
 ) -> dict[str, Any]:
     """The mean and standard deviation of correlations over held-out parts."""
@@ -149,7 +149,9 @@ def _summarise(values: Sequence[float]) -> dict[str, float]:
     }
 
 
-def _by_system(systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Floats) -> dict[str, Any]:
+def _correlate_by_system(
+    systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Floats
+) -> dict[str, Any]:
     """The correlations within the replies of each system, of forms trained on it and of forms that were not.
 
     All replies together would not do: each form has its own mean, lower where a good system was held out.
@@ -163,15 +165,17 @@ def _by_system(systems: Sequence[str], seen: Floats, unseen: Floats, ratings: Fl
         }
         for name in sorted(set(systems))
     }
-    return {"each": each, "mean": _mean_of(list(each.values()))}
+    return {"each": each, "mean": _average_systems(list(each.values()))}
 
 
-def _mean_of(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _average_systems(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The mean over systems, weighted by their replies, without undefined correlations."""
     means: dict[str, Any] = {"n": sum(system["n"] for system in systems), "seen": {}, "unseen": {}}
     for met in ("seen", "unseen"):
         for kind in ("pearson", "spearman"):
-            defined = [(one[met][kind], one["n"]) for one in systems if not np.isnan(one[met][kind])]
+            defined = [
+                (system[met][kind], system["n"]) for system in systems if not np.isnan(system[met][kind])
+            ]
             total = sum(weight for _, weight in defined)
             means[met][kind] = (
                 sum(value * weight for value, weight in defined) / total if total else float("nan")
@@ -179,7 +183,7 @@ def _mean_of(systems: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return means
 
 
-def _warning(figures: Mapping[str, Any]) -> str:
+def _make_warning(figures: Mapping[str, Any]) -> str:
     """A warning if the form does not generalise to other systems; else empty."""
     seen, unseen = (figures[name]["spearman"] for name in ("seen", "unseen"))
     if not unseen < max(WEAK, seen / 2):
@@ -202,17 +206,17 @@ def _announce_figures(figures: Mapping[str, Any]) -> None:
         print_notice(figures["warning"])
 
 
-def _write_checkpoint(place: Workplace, outcome: _Outcome) -> Checkpoint:
+def _write_checkpoint(workplace: Workplace, outcome: _Outcome) -> Checkpoint:
     """Write the weights, then history, card and spec."""
     try:
         from safetensors.numpy import save_file
     except ImportError as missing:
         raise MissingExtra("Training", "safetensors", "train") from missing
-    weights = place.folder / WEIGHTS
+    weights = workplace.folder / WEIGHTS
     save_file(
         {name: np.ascontiguousarray(array) for name, array in outcome.form.arrays().items()},
-        place.fresh(weights),
+        workplace.fresh(weights),
     )
-    place.settle(weights)
-    spec = {**place.identity, "figures": outcome.figures, "made with": made_with("numpy")}
-    return finish(place, spec, outcome.history, card_of_adem(place.folder, spec))
+    workplace.settle(weights)
+    spec = {**workplace.identity, "figures": outcome.figures, "made with": describe_run("numpy")}
+    return finish(workplace, spec, outcome.history, card_of_adem(workplace.folder, spec))

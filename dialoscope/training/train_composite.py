@@ -27,7 +27,7 @@ from dialoscope.training.composite_fit import (
     fit_weights,
 )
 from dialoscope.training.dialogue_split import words_of
-from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
+from dialoscope.training.workplace import State, Workplace, check_folder, describe_run, finish
 
 COMMON = 0.5
 """Two corpora with at least this share of the smaller one's replies in common have one source."""
@@ -59,7 +59,7 @@ def train_composite(
         "settings": chosen.settings(),
         "files": names,
     }
-    with Workplace(path, identity).held() as place:
+    with Workplace(path, identity).hold() as workplace:
         scored = score_corpora(names, [part.metric for part in chosen.parts])
         combination, folds = _fit(chosen, scored)
         spec = {
@@ -67,11 +67,11 @@ def train_composite(
             "data": {**scored.data, "licence": licence},
             "combination": combination.to_dict(),
             IN_SPEC: combination.hash,
-            "made with": made_with("numpy"),
+            "made with": describe_run("numpy"),
         }
         history = tuple(fold._asdict() for fold in folds)
-        place.save(State(), Path.touch)  # from here on the folder is this training's
-        return finish(place, spec, history, card_of_composite(path, spec, folds))
+        workplace.save(State(), Path.touch)  # from here on the folder is this training's
+        return finish(workplace, spec, history, card_of_composite(path, spec, folds))
 
 
 class ScoredCorpora(NamedTuple):
@@ -89,9 +89,12 @@ def score_corpora(files: Sequence[str], parts: Sequence[str]) -> ScoredCorpora:
     """The values of metrics and the ratings of the replies of each file."""
     metrics = [metric(name) for name in parts]
     _check_parts(metrics)
-    titles = _titles(files)
+    titles = _make_titles(files)
     results = {titles[file]: _score(file, metrics) for file in files}
-    sources = _find_sources({titles[file]: _replies(file) for file in files})
+    replies = {
+        titles[file]: frozenset(words_of((example.response,)) for example in read(file)) for file in files
+    }
+    sources = _find_sources(replies)
     corpora = tuple(_make_corpus(title, sources[title], result, metrics) for title, result in results.items())
     models = {signature(model): model.fingerprint for part in metrics for model in part.backends}
     data = {
@@ -150,7 +153,7 @@ def _make_corpus(title: str, source: str, result: Result, metrics: Sequence[Metr
     return RatedCorpus(title, source, values, by_aspect(means), result.replies.item)
 
 
-def _titles(files: Sequence[str]) -> dict[str, str]:
+def _make_titles(files: Sequence[str]) -> dict[str, str]:
     """The titles of corpora: folder and file, without the ending."""
     titles = {
         file: f"{Path(file).resolve().parent.name}/{Path(file).name.partition('.')[0]}" for file in files
@@ -160,22 +163,18 @@ def _titles(files: Sequence[str]) -> dict[str, str]:
     return titles
 
 
-def _replies(file: str) -> frozenset[str]:
-    return frozenset(words_of((example.response,)) for example in read(file))
-
-
 def _find_sources(replies: Mapping[str, frozenset[str]]) -> dict[str, str]:
     """The source of each corpus: the same for those that have most replies in common."""
     sources: dict[str, str] = {}
     for title, own in replies.items():
-        common = dict.fromkeys(sources[other] for other in _similar(own, replies) if other in sources)
+        common = dict.fromkeys(sources[other] for other in _find_similar(own, replies) if other in sources)
         first = next(iter(common), title)
         sources = {other: first if source in common else source for other, source in sources.items()}
         sources[title] = first
     return sources
 
 
-def _similar(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
+def _find_similar(own: frozenset[str], replies: Mapping[str, frozenset[str]]) -> Iterator[str]:
     for other, theirs in replies.items():
         if len(own & theirs) >= COMMON * min(len(own), len(theirs)):
             yield other

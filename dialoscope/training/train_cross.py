@@ -37,6 +37,8 @@ def train_cross(
         return task
 
     def measure(task: "ReplyTask") -> dict[str, float]:
-        return {f"right preferred, {name}": task.preference(part) for name, part in dialogues.judged.items()}
+        return {
+            f"right preferred, {name}": task.preference(part) for name, part in dialogues.evaluated.items()
+        }
 
     return train_transformer(recipe, path, description, make_task, measure, save_every)

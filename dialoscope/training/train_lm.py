@@ -51,7 +51,7 @@ def train_lm(
     def measure(task: "DialogueTask") -> dict[str, float]:
         return {
             f"{figure}, {name}": value
-            for name, part in dialogues.judged.items()
+            for name, part in dialogues.evaluated.items()
             for figure, value in task.figures(part).items()
         }
 

@@ -63,7 +63,7 @@ def train_nli(
         parts = {"validation": pairs.validation, **pairs.tests}
         figures = {f"accuracy, {name}": task.accuracy(part) for name, part in parts.items()}
         if recipe.swapped:
-            figures |= {f"swapped, {name}": task.accuracy_swapped(part) for name, part in parts.items()}
+            figures |= {f"swapped, {name}": task.swapped_accuracy(part) for name, part in parts.items()}
         return figures
 
     return train_transformer(recipe, path, description, make_task, measure, save_every)

@@ -18,7 +18,7 @@ from dialoscope.training.head_data import HeadData, is_in_part, make_head_data
 from dialoscope.training.recipes import CrossRecipe, RuberRecipe
 from dialoscope.training.train_cross import train_cross
 from dialoscope.training.training_data import announce_figures, describe_data, file_names, split_files
-from dialoscope.training.workplace import State, Workplace, check_folder, finish, made_with
+from dialoscope.training.workplace import State, Workplace, check_folder, describe_run, finish
 
 if TYPE_CHECKING:
     import torch
@@ -60,7 +60,7 @@ def train_ruber(
     recipe.check_licences(file_names(data))
     dialogues = _select_part(split_files(data, validation, tests, avoid), recipe.part)
     description = describe_data(file_names(data), dialogues, "dialogues", licence)
-    head_data = make_head_data(dialogues.train, dialogues.judged, recipe)
+    head_data = make_head_data(dialogues.train, dialogues.evaluated, recipe)
     return _train_head(recipe, path, head_data, description, save_every)
 
 
@@ -85,17 +85,17 @@ def _train_head(
     embedding = resolve_embedding(recipe.embedding, recipe.device)
     about = {**description, "exchanges": len(data.training.right)}
     engine = import_engine("head_training", "Training", "dialoscope.training.engines")
-    with Workplace(folder, recipe.identity(embedding.fingerprint, about)).held() as place:
+    with Workplace(folder, recipe.identity(embedding.fingerprint, about)).hold() as workplace:
         texts, contexts = list(data.texts), data.contexts.tolist()
         shortened = keep_latest(embedding, [texts[number] for number in contexts])
         for number, text in zip(contexts, shortened, strict=True):
             texts[number] = text
         inputs = engine.make_inputs(Features(embedding), texts, Shape.of(recipe.settings()), recipe.device)
-        known = data.restrict_to(inputs.counts > 0)
-        place.save(State(), Path.touch)  # from here on the folder is this training's
+        known_data = data.restrict_to(inputs.counts > 0)
+        workplace.save(State(), Path.touch)  # from here on the folder is this training's
 
         def make_task(recipe: RuberRecipe) -> "HeadTask":
-            task: HeadTask = engine.HeadTask(recipe, known, inputs)
+            task: HeadTask = engine.HeadTask(recipe, known_data, inputs)
             return task
 
         with engine.one_thread():
@@ -103,17 +103,17 @@ def _train_head(
             before = _measure(new)
             announce_figures("Before", before)
             outcomes = [
-                _train_seed(recipe.replace(seed=seed, seeds=1), make_task, place, save_every)
+                _train_seed(recipe.replace(seed=seed, seeds=1), make_task, workplace, save_every)
                 for seed in range(recipe.seed, recipe.seed + recipe.seeds)
             ]
         spec = {
-            **place.identity,
+            **workplace.identity,
             "dims": new.inputs.dims,
             **({WORD_VECTORS: HALF} if new.head.shape.recurrent else {}),
             "before": before,
-            "made with": made_with("torch", "numpy", device=new.device.type),
+            "made with": describe_run("torch", "numpy", device=new.device.type),
         }
-        return _write_checkpoint(place, outcomes, spec)
+        return _write_checkpoint(workplace, outcomes, spec)
 
 
 class _Outcome(NamedTuple):
@@ -126,12 +126,15 @@ class _Outcome(NamedTuple):
 
 
 def _train_seed(
-    recipe: RuberRecipe, make_task: "Callable[[RuberRecipe], HeadTask]", place: Workplace, save_every: float
+    recipe: RuberRecipe,
+    make_task: "Callable[[RuberRecipe], HeadTask]",
+    workplace: Workplace,
+    save_every: float,
 ) -> _Outcome:
     """Train with one seed, in a folder of its own within the training's."""
     engine = import_engine("head_training", "Training", "dialoscope.training.engines")
-    identity = {**place.identity, "seed": recipe.seed}
-    own = Workplace(place.work / f"seed-{recipe.seed}", identity).begin()
+    identity = {**workplace.identity, "seed": recipe.seed}
+    own = Workplace(workplace.work / f"seed-{recipe.seed}", identity).begin()
     task = make_task(recipe)
     state = engine.HeadLoop(task, recipe, own, save_every).run()
     figures = _measure(task)
@@ -140,16 +143,18 @@ def _train_seed(
 
 
 def _measure(task: "HeadTask") -> dict[str, float]:
-    return {name: value for part in task.data.judged for name, value in task.figures(part).items()}
+    return {name: value for part in task.data.evaluated for name, value in task.figures(part).items()}
 
 
-def _write_checkpoint(place: Workplace, outcomes: Sequence[_Outcome], spec: Mapping[str, Any]) -> Checkpoint:
+def _write_checkpoint(
+    workplace: Workplace, outcomes: Sequence[_Outcome], spec: Mapping[str, Any]
+) -> Checkpoint:
     """Keep the weights that are best on validation; the spec has the figures of all seeds."""
     engine = import_engine("head_training", "Training", "dialoscope.training.engines")
     best = min(outcomes, key=lambda outcome: outcome.state.best)
-    weights = place.folder / WEIGHTS
-    place.fresh(weights).write_bytes(engine.save(best.weights))  # as readable as other files
-    place.settle(weights)
+    weights = workplace.folder / WEIGHTS
+    workplace.fresh(weights).write_bytes(engine.save(best.weights))  # as readable as other files
+    workplace.settle(weights)
     spec = {
         **spec,
         "after": best.figures,
@@ -159,7 +164,7 @@ def _write_checkpoint(place: Workplace, outcomes: Sequence[_Outcome], spec: Mapp
     history = tuple(
         {"seed": outcome.seed, **entry} for outcome in outcomes for entry in outcome.state.history
     )
-    return finish(place, spec, history, card_of_head(place.folder, spec, history))
+    return finish(workplace, spec, history, card_of_head(workplace.folder, spec, history))
 
 
 def _summarise(values: Sequence[float]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What trainings are given: names of files, and the dialogues in them."""
+"""The data of trainings: names of files, and the dialogues in them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,7 +31,7 @@ def split_files(
 
 
 def describe_data(names: Sequence[str], data: Split | PairSplit, unit: str, licence: str) -> dict[str, Any]:
-    """What a card says of the data; their numbers are announced too."""
+    """The description of the data for a card; the numbers of dialogues or pairs are printed too."""
     print_notice(
         f"{len(data.train):,} {unit} for training, {len(data.validation):,} for validation; "
         f"{data.removed:,} were left out because they are also in held-out data."

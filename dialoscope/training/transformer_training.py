@@ -11,7 +11,7 @@ from dialoscope.models.locations import fingerprint
 from dialoscope.training.card import card_of
 from dialoscope.training.recipes import TransformerRecipe
 from dialoscope.training.training_data import announce_figures
-from dialoscope.training.workplace import Workplace, finish, made_with
+from dialoscope.training.workplace import Workplace, describe_run, finish
 
 if TYPE_CHECKING:
     from dialoscope.training.engines.adapted import AdaptedTask
@@ -32,26 +32,26 @@ def train_transformer(
 
     Args:
         recipe: The settings.
-        folder: Where the checkpoint goes.
-        data: What the card says of the data.
+        folder: Folder of the checkpoint.
+        data: Description of the data, for the card.
         make_task: Loads the model and prepares the data.
         measure: The figures of the model, reported before and after.
         save_every: Seconds between two savings.
     """
     identity = recipe.identity(fingerprint(recipe.model), data)
     make_loop: type[Loop] = import_engine("loop", "Training", "dialoscope.training.engines").Loop
-    with Workplace(folder, identity).held() as place:
+    with Workplace(folder, identity).hold() as workplace:
         task = make_task()
         before = measure(task)
         announce_figures("Before", before)
-        state = make_loop(task, recipe, place, save_every).run()
+        state = make_loop(task, recipe, workplace, save_every).run()
         task.learner.round()
         after = measure(task)
         announce_figures("After", after)
         task.learner.save(folder)
-        versions = made_with("torch", "transformers", "peft", device=task.learner.device.type)
+        versions = describe_run("torch", "transformers", "peft", device=task.learner.device.type)
         spec = {**identity, "before": before, "after": after, "made with": versions}
-        return finish(place, spec, state.history, card_of(folder, spec, state.history))
+        return finish(workplace, spec, state.history, card_of(folder, spec, state.history))
 
 
 def import_tasks(name: str) -> Any:  # noqa: ANN401 - a module

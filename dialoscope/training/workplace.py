@@ -30,9 +30,9 @@ class State:
     epoch: int = 0
     """The current epoch, from 0."""
     step: int = 0
-    """The number of its batches that are done."""
+    """The number of finished batches of this epoch."""
     loss: float = 0.0
-    """The sum of their losses."""
+    """The sum of the losses of these batches."""
     best: float = float("inf")
     without_improvement: int = 0
     history: tuple[Mapping[str, Any], ...] = ()
@@ -107,7 +107,7 @@ class Workplace:
         return self.folder.is_dir() and all(path.name == _WORK for path in self.folder.iterdir())
 
     @contextmanager
-    def held(self) -> Iterator["Workplace"]:
+    def hold(self) -> Iterator["Workplace"]:
         """Lock the work folder; a second process waits for the first."""
         self.begin()
         with lock(self.work / "lock", f"Another process trains in {self.folder}; waiting for it to end."):
@@ -188,7 +188,7 @@ def check_folder(folder: str | Path) -> Path:
     return path
 
 
-def made_with(*packages: str, device: str = "") -> dict[str, str]:
+def describe_run(*packages: str, device: str = "") -> dict[str, str]:
     """The command, the device, and the versions of packages."""
     return {
         "command": join_without_secrets(["dialoscope", *sys.argv[1:]]),
@@ -199,17 +199,17 @@ def made_with(*packages: str, device: str = "") -> dict[str, str]:
 
 
 def finish(
-    place: Workplace, spec: Mapping[str, Any], history: tuple[Mapping[str, Any], ...], card: str
+    workplace: Workplace, spec: Mapping[str, Any], history: tuple[Mapping[str, Any], ...], card: str
 ) -> Checkpoint:
     """Write history, card and, last of all, spec.json, which marks the checkpoint as finished."""
-    folder = place.folder
+    folder = workplace.folder
     (folder / HISTORY).write_text("".join(as_line(entry).decode() for entry in history), encoding="utf-8")
     (folder / CARD).write_text(card, encoding="utf-8")
     checkpoint = Checkpoint(folder, {**spec, "hash": Checkpoint(folder, spec).files_hash})
-    fresh = place.fresh(folder / SPEC)
+    fresh = workplace.fresh(folder / SPEC)
     fresh.write_text(
         json.dumps(undefined_as_null(checkpoint.spec), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    place.settle(folder / SPEC)
-    shutil.rmtree(place.work, ignore_errors=True)  # anything left is removed by `refuse_finished`
+    workplace.settle(folder / SPEC)
+    shutil.rmtree(workplace.work, ignore_errors=True)  # anything left is removed by `refuse_finished`
     return checkpoint

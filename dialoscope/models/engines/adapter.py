@@ -66,7 +66,7 @@ def merge(weights: MutableMapping[str, torch.Tensor], adapter: Path) -> frozense
         name = _match_name(change.name, weights)
         if name is None and (change.added or not may_be_new):
             raise _mismatch(adapter, change)
-        if not may_be_new and not change.added and _shared(change.name, weights):
+        if not may_be_new and not change.added and _is_shared(change.name, weights):
             raise BackendError(
                 f"{adapter} changes {change.name}, which the model shares between embedding and output; peft "
                 "leaves the output unchanged. Save it as a whole model with a separate head."
@@ -87,7 +87,7 @@ def _match_name(name: str, weights: Mapping[str, torch.Tensor]) -> str | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def _shared(name: str, weights: Mapping[str, torch.Tensor]) -> bool:
+def _is_shared(name: str, weights: Mapping[str, torch.Tensor]) -> bool:
     """Whether a weight is an embedding that the language model also uses as its output layer."""
     has_head = any(head in key for key in weights for head in ("lm_head.", "embed_out."))
     return not has_head and any(part in name for part in ("embed", "wte.", "shared."))

@@ -88,7 +88,7 @@ class Bert:
                 for name in ("word", "position", "token_type")
             )
             self._after_embedding = get_weights("embeddings.LayerNorm")
-            self._layers = [_layer(get_weights, f"encoder.layer.{place}") for place in range(layers)]
+            self._layers = [_layer(get_weights, f"encoder.layer.{index}") for index in range(layers)]
         except KeyError as missing:
             raise BackendError(
                 f"{model.folder} is not a complete model: weights {missing} are missing."
@@ -139,14 +139,14 @@ class Bert:
         """Return attention that processes rows of equal length together."""
 
         def attend(joined: torch.Tensor) -> torch.Tensor:
-            found = [
+            attended = [
                 scaled_dot_product_attention(*run.of(joined).permute(2, 0, 3, 1, 4)).transpose(1, 2)
                 for run in together
             ]
             return (
-                torch.cat([rows.flatten(0, 1) for rows in found])
-                if len(found) > 1
-                else found[0].flatten(0, 1)
+                torch.cat([rows.flatten(0, 1) for rows in attended])
+                if len(attended) > 1
+                else attended[0].flatten(0, 1)
             )
 
         return attend

@@ -44,7 +44,7 @@ class Loaded(NamedTuple):
     """A model, and the names of missing weights, which transformers has initialized randomly."""
 
     model: PreTrainedModel
-    lacking: list[str]
+    missing: list[str]
 
 
 def load(
@@ -90,11 +90,11 @@ def _config(files: Model, labels: Sequence[str]) -> Any:  # noqa: ANN401 - one o
 
 def load_causal(files: Model, device: torch.device, dtype: torch.dtype) -> PreTrainedModel:
     """Load a language model; missing weights are an error."""
-    model, lacking = load(AutoModelForCausalLM, files, device, dtype, "a language model")
-    if lacking:
+    model, missing = load(AutoModelForCausalLM, files, device, dtype, "a language model")
+    if missing:
         raise BackendError(
-            f"{files.folder} is not a complete language model: {len(lacking)} weights are missing, such as "
-            f"{lacking[0]}."
+            f"{files.folder} is not a complete language model: {len(missing)} weights are missing, such as "
+            f"{missing[0]}."
         )
     return model
 

@@ -102,8 +102,8 @@ class Writer:
                 stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, longest)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, longest:].tolist())
-        texts = [how.ended(self.words.decode(row)) for row in rows]
-        return [texts[place : place + how.samples] for place in range(0, len(texts), how.samples)]
+        texts = [how.cut_at_stop(self.words.decode(row)) for row in rows]
+        return [texts[index : index + how.samples] for index in range(0, len(texts), how.samples)]
 
 
 @lru_cache(maxsize=1)

@@ -104,15 +104,15 @@ class HeadEngine:
         contexts, answers = self._vectors(queries, self.head.query), self._vectors(replies, self.head.reply)
         probabilities = np.full(len(queries), np.nan)
         complete = [
-            place
-            for place, pair in enumerate(zip(queries, replies, strict=True))
+            index
+            for index, pair in enumerate(zip(queries, replies, strict=True))
             if pair[0] in contexts and pair[1] in answers
         ]
         for begin in range(0, len(complete), _AT_ONCE):
-            places = complete[begin : begin + _AT_ONCE]
-            context_batch = torch.stack([contexts[queries[place]] for place in places])
-            reply_batch = torch.stack([answers[replies[place]] for place in places])
-            probabilities[places] = self.head.right(context_batch, reply_batch).cpu().numpy()
+            indices = complete[begin : begin + _AT_ONCE]
+            context_batch = torch.stack([contexts[queries[index]] for index in indices])
+            reply_batch = torch.stack([answers[replies[index]] for index in indices])
+            probabilities[indices] = self.head.right(context_batch, reply_batch).cpu().numpy()
         return probabilities
 
     def _vectors(self, texts: Sequence[str], read: Any) -> dict[str, torch.Tensor]:  # noqa: ANN401
@@ -121,16 +121,16 @@ class HeadEngine:
         if self.shape.recurrent:
             return dict(self._recurrent(unique, read))
         rows = self.features.pool(unique, self.shape.pooling)
-        known = np.flatnonzero(~np.isnan(rows).any(axis=1)).tolist()
-        vectors = torch.from_numpy(rows[known].astype(float)).to(self.device)
-        return {unique[place]: vector for place, vector in zip(known, vectors, strict=True)}
+        with_features = np.flatnonzero(~np.isnan(rows).any(axis=1)).tolist()
+        vectors = torch.from_numpy(rows[with_features].astype(float)).to(self.device)
+        return {unique[index]: vector for index, vector in zip(with_features, vectors, strict=True)}
 
     def _recurrent(self, texts: Sequence[str], read: Any) -> Iterator[tuple[str, torch.Tensor]]:  # noqa: ANN401
         waiting: dict[str, torch.Tensor] = {}
-        for place, rows in self.features.rows(texts):
+        for index, rows in self.features.rows(texts):
             if len(rows):
                 read_rows = to_half(rows) if self.halved else rows
-                waiting[texts[place]] = torch.from_numpy(read_rows.astype(float))
+                waiting[texts[index]] = torch.from_numpy(read_rows.astype(float))
             if len(waiting) == _AT_ONCE:
                 yield from self._read_batch(waiting, read)
                 waiting = {}

@@ -47,15 +47,15 @@ def _attend(
     q = tl.load(Q + rows.to(tl.int64)[:, None] * q_token + head * q_head + dims[None, :], real, 0.0)
     most = tl.full([ROWS], -float("inf"), tl.float32)
     total = tl.zeros([ROWS], tl.float32)
-    found = tl.zeros([ROWS, WIDE], tl.float32)
+    sums = tl.zeros([ROWS, WIDE], tl.float32)
     last = tl.minimum(first + ROWS, tokens)
     for begin in range(tl.load(ENDS + tokens + first), last, COLUMNS):
         columns = begin + tl.arange(0, COLUMNS)
         there = columns < last
-        known = there[:, None] & (dims < DIMS)[None, :]
-        place = columns.to(tl.int64)[:, None]
-        k = tl.load(K + place * k_token + (head // GROUP) * k_head + dims[None, :], known, 0.0)
-        v = tl.load(V + place * v_token + (head // GROUP) * v_head + dims[None, :], known, 0.0)
+        valid = there[:, None] & (dims < DIMS)[None, :]
+        offsets = columns.to(tl.int64)[:, None]
+        k = tl.load(K + offsets * k_token + (head // GROUP) * k_head + dims[None, :], valid, 0.0)
+        v = tl.load(V + offsets * v_token + (head // GROUP) * v_head + dims[None, :], valid, 0.0)
         end = tl.load(ENDS + columns, there, 0)
         sees = (columns[None, :] <= rows[:, None]) & (rows[:, None] < end[None, :])
         logits = tl.where(sees, tl.dot(q, tl.trans(k), input_precision="ieee") * scale, -float("inf"))
@@ -64,10 +64,10 @@ def _attend(
         weights = tl.exp2(logits - base[:, None])
         fade = tl.exp2(most - base)
         total = total * fade + tl.sum(weights, 1)
-        found = found * fade[:, None] + tl.dot(weights.to(v.dtype), v, input_precision="ieee")
+        sums = sums * fade[:, None] + tl.dot(weights.to(v.dtype), v, input_precision="ieee")
         most = more
-    place = OUT + rows.to(tl.int64)[:, None] * o_token + head * o_head + dims[None, :]
-    tl.store(place, (found / total[:, None]).to(OUT.dtype.element_ty), real)
+    pointers = OUT + rows.to(tl.int64)[:, None] * o_token + head * o_head + dims[None, :]
+    tl.store(pointers, (sums / total[:, None]).to(OUT.dtype.element_ty), real)
 
 
 def rotate(heads: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> None:
@@ -87,13 +87,13 @@ def _rotate(
     head = tl.arange(0, COUNT)[:, None]
     dim = tl.arange(0, HALF)[None, :]
     real = (head < count) & (dim < half)
-    place = X + token * by_token + head * by_head + dim
+    pointers = X + token * by_token + head * by_head + dim
     cosine = tl.load(COSINE + token * half + dim, dim < half, 0.0)
     sine = tl.load(SINE + token * half + dim, dim < half, 0.0)
-    one = tl.load(place, real, 0.0).to(tl.float32)
-    other = tl.load(place + half, real, 0.0).to(tl.float32)
-    tl.store(place, (one * cosine - other * sine).to(X.dtype.element_ty), real)
-    tl.store(place + half, (other * cosine + one * sine).to(X.dtype.element_ty), real)
+    first = tl.load(pointers, real, 0.0).to(tl.float32)
+    second = tl.load(pointers + half, real, 0.0).to(tl.float32)
+    tl.store(pointers, (first * cosine - second * sine).to(X.dtype.element_ty), real)
+    tl.store(pointers + half, (second * cosine + first * sine).to(X.dtype.element_ty), real)
 
 
 def apply_gate(gate_up: torch.Tensor) -> torch.Tensor:
@@ -128,10 +128,10 @@ def _log_probability(LOGITS, TARGETS, OUT, by_row, vocabulary, BLOCK: tl.constex
     most = -float("inf")
     total = 0.0
     for begin in range(0, vocabulary, BLOCK):
-        place = begin + tl.arange(0, BLOCK)
-        some = tl.load(LOGITS + row * by_row + place, place < vocabulary, -float("inf")).to(tl.float32)
-        more = tl.maximum(most, tl.max(some, 0))
-        total = total * tl.exp(most - more) + tl.sum(tl.exp(some - more), 0)
+        columns = begin + tl.arange(0, BLOCK)
+        block = tl.load(LOGITS + row * by_row + columns, columns < vocabulary, -float("inf")).to(tl.float32)
+        more = tl.maximum(most, tl.max(block, 0))
+        total = total * tl.exp(most - more) + tl.sum(tl.exp(block - more), 0)
         most = more
     target = tl.load(LOGITS + row * by_row + tl.load(TARGETS + row)).to(tl.float32)
     tl.store(OUT + row, target - most - tl.log(total))

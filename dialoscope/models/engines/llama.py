@@ -75,7 +75,7 @@ class Llama:
 
         self.embedding = get_weights("embed_tokens")
         self.layers = [
-            _layer(get_weights, f"layers.{place}") for place in range(int(config["num_hidden_layers"]))
+            _layer(get_weights, f"layers.{index}") for index in range(int(config["num_hidden_layers"]))
         ]
         self.last = get_weights("norm")
         untied = weights.pop("lm_head.weight", None)

@@ -89,8 +89,8 @@ def cut(prefix: Sequence[int], tokens: Sequence[int], start: Sequence[int], wind
     done = len(pieces[0].tokens)
     whole = (*before, *tokens)
     while done < len(tokens):
-        place = len(before) + done
-        pieces.append(Piece(tuple(whole[place - half : place]), tuple(tokens[done : done + half])))
+        end = len(before) + done
+        pieces.append(Piece(tuple(whole[end - half : end]), tuple(tokens[done : done + half])))
         done += half
     return pieces
 
@@ -124,8 +124,8 @@ class _Tree:
 def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
     """Yield trees of limited size; larger ones are split, and each part repeats the shared prefixes."""
     by_prefix: dict[tuple[int, ...], list[int]] = {}
-    for place, piece in enumerate(pieces):
-        by_prefix.setdefault(piece.before, []).append(place)
+    for index, piece in enumerate(pieces):
+        by_prefix.setdefault(piece.before, []).append(index)
     tree, line = _Tree(), list[int]()  # the line from the root down to the last prefix
     for prefix in sorted(by_prefix):
         while line and not _continues(prefix, tree.prefixes[line[-1]]):
@@ -134,21 +134,21 @@ def _trees(pieces: Sequence[Piece], budget: int) -> Iterator[_Tree]:
             yield tree
             tree = _Tree()
         below = False  # whether the line ends with this prefix already
-        for place in by_prefix[prefix]:
-            more = len(pieces[place].tokens) - 1 + (0 if below else _growth(tree, line, prefix))
-            if tree.pieces and tree.size + more > min(budget, _widest(prefix)):
+        for index in by_prefix[prefix]:
+            more = len(pieces[index].tokens) - 1 + (0 if below else _count_new_tokens(tree, line, prefix))
+            if tree.pieces and tree.size + more > min(budget, _max_tree_size(prefix)):
                 yield tree
                 tree, line, below = _Tree(), [], False
             if not below:
                 _grow(tree, line, prefix)
                 below = True
-            tree.pieces.append((place, line[-1]))
-            tree.size += len(pieces[place].tokens) - 1
+            tree.pieces.append((index, line[-1]))
+            tree.size += len(pieces[index].tokens) - 1
     if tree.pieces:
         yield tree
 
 
-def _widest(prefix: tuple[int, ...]) -> int:
+def _max_tree_size(prefix: tuple[int, ...]) -> int:
     """Return the maximum size of a tree, beyond which repeating its root is cheaper than attention."""
     return max(WIDE, 4 * len(prefix)) if len(prefix) >= WORTH_SHARING else NARROW
 
@@ -157,14 +157,14 @@ def _continues(prefix: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return len(other) >= WORTH_SHARING and prefix[: len(other)] == other
 
 
-def _growth(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
+def _count_new_tokens(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> int:
     """Return the number of tokens of a prefix that follow the last prefix in the line."""
     return len(prefix) - (len(tree.prefixes[line[-1]]) if line else 0)
 
 
 def _grow(tree: _Tree, line: list[int], prefix: tuple[int, ...]) -> None:
     """Add a prefix as a child of the last prefix in the line."""
-    tree.size += _growth(tree, line, prefix)
+    tree.size += _count_new_tokens(tree, line, prefix)
     tree.prefixes.append(prefix)
     tree.parents.append(line[-1] if line else -1)
     line.append(len(tree.prefixes) - 1)
@@ -199,13 +199,13 @@ class _Layout:
         below: dict[int, list[int]] = {}
         for piece, above in tree.pieces:
             below.setdefault(above, []).append(piece)
-        for place, (prefix, parent) in enumerate(zip(tree.prefixes, tree.parents, strict=True)):
+        for index, (prefix, parent) in enumerate(zip(tree.prefixes, tree.parents, strict=True)):
             while line and line[-1][0] != parent:
                 self.ends[line.pop()[1]] = len(self.ids)
-            known = len(tree.prefixes[parent]) if parent >= 0 else 0
-            line.append((place, self._node(prefix[known:], known)))
+            shared_length = len(tree.prefixes[parent]) if parent >= 0 else 0
+            line.append((index, self._node(prefix[shared_length:], shared_length)))
             last = len(self.ids) - 1
-            for piece in below.get(place, ()):
+            for piece in below.get(index, ()):
                 self._score(piece, last, len(prefix))
         for _, node in line:
             self.ends[node] = len(self.ids)
@@ -219,15 +219,15 @@ class _Layout:
         self.ends.append(len(self.ids))
         return len(self.nodes) - 1
 
-    def _score(self, place: int, last: int, position: int) -> None:
+    def _score(self, index: int, last: int, position: int) -> None:
         """Add a piece; its first token is predicted by its prefix, and its last token is only a target."""
-        tokens = self.pieces[place].tokens
+        tokens = self.pieces[index].tokens
         self.sources.append(last)
         self.sources.extend(range(len(self.ids), len(self.ids) + len(tokens) - 1))
         if len(tokens) > 1:
             self._node(tokens[:-1], position)
         self.targets.extend(tokens)
-        self.placed.append(place)
+        self.placed.append(index)
         self.lengths.append(len(tokens))
 
     def pack(self) -> Pack:

@@ -37,7 +37,7 @@ def load_classifier(files: Model, device: torch.device, dtype: torch.dtype) -> "
 
 def _check_complete(folder: Path, loaded: Loaded, kind: str, optional: str = "\0") -> PreTrainedModel:
     """Return the model if no weights are missing except optional ones."""
-    missing = [name for name in loaded.lacking if optional not in name]
+    missing = [name for name in loaded.missing if optional not in name]
     if missing:
         raise BackendError(f"{folder} is not a complete {kind}: the weights {missing[0]} are missing.")
     return loaded.model

@@ -32,7 +32,7 @@ _LONGEST_WORD = 64
 class TokenRow(NamedTuple):
     """The tokens of a text or pair, special tokens included."""
 
-    place: int
+    text_index: int
     """Index of the text."""
     ids: Ints
     kinds: Ints
@@ -56,7 +56,7 @@ class Reader:
         """Return the rows of texts, longest first."""
         readable = [_readable(text) for text in texts]
         encoded = zip(places, readable, self._tokenizer.encode_batch_fast(readable), strict=True)
-        rows = [self._row(place, text, encoding) for place, text, encoding in encoded]
+        rows = [self._row(index, text, encoding) for index, text, encoding in encoded]
         return sorted(rows, key=lambda row: -len(row.ids))
 
     def cut(self, texts: Sequence[str | Pair]) -> Cut:
@@ -89,10 +89,10 @@ class Reader:
             readable = readable[space.end() if space and space.end() < len(readable) else begin :]
         return readable
 
-    def _row(self, place: int, text: str | tuple[str, str], encoding: Encoding) -> TokenRow:
+    def _row(self, index: int, text: str | tuple[str, str], encoding: Encoding) -> TokenRow:
         if len(encoding) > self.limit:
             encoding = self._truncate(text)
-        return TokenRow(place, np.array(encoding.ids, np.int64), np.array(encoding.type_ids, np.int64))
+        return TokenRow(index, np.array(encoding.ids, np.int64), np.array(encoding.type_ids, np.int64))
 
     def _truncate(self, text: str | tuple[str, str]) -> Encoding:
         """Remove the end of a text, or the beginning of a pair and, if needed, its end."""

@@ -60,7 +60,7 @@ def in_batches(
             batch = waiting[: max(1, budget // max(len(waiting[0].ids), 1))]
             values = compute(batch)
             del waiting[: len(batch)]
-            yield from zip((row.place for row in batch), values, strict=True)
+            yield from zip((row.text_index for row in batch), values, strict=True)
 
     return halving(work, budget, LEAST_BUDGET)
 

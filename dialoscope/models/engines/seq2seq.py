@@ -37,10 +37,10 @@ class Seq2seqWriter:
             torch_dtype(dtype),
             "a seq2seq model",
         )
-        if loaded.lacking:
+        if loaded.missing:
             raise BackendError(
-                f"{files.folder} is not a complete seq2seq model: {len(loaded.lacking)} weights are missing, "
-                f"such as {loaded.lacking[0]}."
+                f"{files.folder} is not a complete seq2seq model: {len(loaded.missing)} weights are missing, "
+                f"such as {loaded.missing[0]}."
             )
         self.model: Any = loaded.model
         self.words = Vocabulary(load_tokenizer(files.folder))
@@ -104,5 +104,5 @@ class Seq2seqWriter:
                 stopping_criteria=StoppingCriteriaList([Stops(self.words, how.stop, 1)]),
             )
         rows = (list(takewhile(lambda token: token not in ends, row)) for row in out[:, 1:].tolist())
-        written = [how.ended(self.words.decode(row).lstrip()) for row in rows]
-        return [written[place : place + how.samples] for place in range(0, len(written), how.samples)]
+        written = [how.cut_at_stop(self.words.decode(row).lstrip()) for row in rows]
+        return [written[start : start + how.samples] for start in range(0, len(written), how.samples)]

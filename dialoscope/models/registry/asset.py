@@ -47,7 +47,7 @@ class IndexFiles:
 
     @property
     def title(self) -> str:
-        """What it is called where it is."""
+        """The name and location of the source, for messages."""
         first, last = self.pieces[0], self.pieces[-1]
         more = f" to {last.project}" if first != last else ""
         return f"{first.project} {first.version}{more} on the package index"
@@ -62,7 +62,7 @@ class HubFiles:
 
     @property
     def title(self) -> str:
-        """What it is called where it is."""
+        """The name and location of the source, for messages."""
         return f"{self.repository} on the Hugging Face hub"
 
 

@@ -106,8 +106,8 @@ def suite(name: str) -> list[str]:
     return [asset.name for asset in ASSETS.values() if name in asset.suites]
 
 
-def _guess(name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _guess(name: str, candidates: Iterable[str]) -> str:
+    names = list(candidates)
     return " " + did_you_mean(name, names, f"There are: {', '.join(names)}.")
 
 

@@ -1,4 +1,4 @@
-"""What training tasks share: padded batches, and which of two replies is preferred."""
+"""Helpers of training tasks: padded batches, and comparisons of right and wrong replies."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def pad(rows: Sequence[list[int]], filler: int, device: torch.device) -> tuple[t
     return torch.from_numpy(padded).to(device), torch.from_numpy(mask).to(device)
 
 
-def preferred(scores: Floats) -> Floats:
+def compute_preference(scores: Floats) -> Floats:
     """For each row, the share of the other columns that the first is above; equal ones count half."""
     return np.asarray(_wins(scores).mean(axis=1))
 

@@ -13,7 +13,7 @@ from dialoscope.models.engines.token_ids import Vocabulary, load_tokenizer
 from dialoscope.training.contrastive import Candidates, CandidateSampler, TokenIds, divide, join_lines
 from dialoscope.training.dialogue_split import Split, Turns
 from dialoscope.training.engines.adapted import Learner
-from dialoscope.training.engines.batches import pad, preferred
+from dialoscope.training.engines.batches import compute_preference, pad
 from dialoscope.training.negatives import list_exchanges
 from dialoscope.training.recipes import LmRecipe
 from dialoscope.training.styles import STYLES
@@ -64,7 +64,7 @@ class DialogueTask:
             loss = loss + self.recipe.contrast * contrastive
         return loss
 
-    def validated(self) -> float:
+    def validate(self) -> float:
         """The loss on validation dialogues as they are written."""
         loss = self.mean_loss(self.data.validation)
         if self.recipe.contrast:
@@ -90,7 +90,7 @@ class DialogueTask:
         self.model.eval()
         with torch.inference_mode():
             scores = self._compare(self._sampler.validation(dialogues))
-            return float(preferred(scores.double().numpy()).mean())
+            return float(compute_preference(scores.double().numpy()).mean())
 
     def mean_loss(self, dialogues: Sequence[Turns]) -> float:
         """The mean loss of the tokens of dialogues."""

@@ -17,7 +17,7 @@ from dialoscope.models.engines.device import choose_device
 from dialoscope.models.engines.heads import Head
 from dialoscope.models.features import Features, Pooling
 from dialoscope.models.heads import Shape
-from dialoscope.training.engines.batches import preferred, rank
+from dialoscope.training.engines.batches import compute_preference, rank
 from dialoscope.training.engines.loop import Loop
 from dialoscope.training.head_data import HeadData, IndexedExchanges
 from dialoscope.training.recipes import RuberRecipe
@@ -148,9 +148,9 @@ class HeadTask:
         """The mean loss of a batch."""
         return self._batch_loss(self.head, batch)
 
-    def validated(self) -> float:
+    def validate(self) -> float:
         """The mean loss on validation exchanges."""
-        return self._loss(self.head, self.data.judged["validation"])
+        return self._loss(self.head, self.data.evaluated["validation"])
 
     def figures(self, name: str) -> dict[str, float]:
         """Loss and accuracy against the kinds of negatives in training, and the rank among random ones.
@@ -159,11 +159,11 @@ class HeadTask:
         """
         head = copy.deepcopy(self.head).double().eval()
         with torch.inference_mode():
-            scores = self._scores(head, self.data.judged[name])
+            scores = self._scores(head, self.data.evaluated[name])
             ranked = self._scores(head, self.data.ranked[name])
             return {
-                f"loss, {name}": self._loss(head, self.data.judged[name]),
-                f"accuracy, {name}": float(preferred(scores).mean()),
+                f"loss, {name}": self._loss(head, self.data.evaluated[name]),
+                f"accuracy, {name}": float(compute_preference(scores).mean()),
                 f"reciprocal rank among {ranked.shape[1]}, {name}": float((1 / rank(ranked)).mean()),
             }
 

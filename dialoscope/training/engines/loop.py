@@ -33,7 +33,7 @@ class Task(Protocol):
     def loss(self, batch: Any) -> torch.Tensor:  # noqa: ANN401 - each task has its own
         """The loss of a batch."""
 
-    def validated(self) -> float:
+    def validate(self) -> float:
         """The loss, or share of errors, on validation data; lower is better."""
 
 
@@ -43,7 +43,7 @@ class Loop:
 
     task: Task
     recipe: EpochRecipe
-    place: Workplace
+    workplace: Workplace
     save_every: float = 60.0
     """Seconds between two savings."""
     clock: Callable[[], float] = time.monotonic
@@ -61,7 +61,7 @@ class Loop:
         }
         rate = self.recipe.learning_rate
         self.optimizer = torch.optim.AdamW(self.weights.values(), rate, betas=self.betas, weight_decay=0.0)
-        self.state = self.place.state()
+        self.state = self.workplace.state()
 
     def run(self) -> State:
         """Train until it is done; then the model has the best weights."""
@@ -74,7 +74,7 @@ class Loop:
                 "The training diverged: validation is not a number after any epoch. Lower the learning rate, "
                 "and name another folder."
             )
-        _set_weights(self.weights, _read(self.place.best))
+        _set_weights(self.weights, _read(self.workplace.best))
         return self.state
 
     def _is_done(self) -> bool:
@@ -122,10 +122,10 @@ class Loop:
     def _validate(self) -> None:
         self.task.model.eval()
         with torch.inference_mode():
-            validation = self.task.validated()
+            validation = self.task.validate()
         if not math.isnan(validation) and validation < self.state.best:
-            save_file(_copy(self.weights), self.place.fresh(self.place.best))
-            self.place.settle(self.place.best)
+            save_file(_copy(self.weights), self.workplace.fresh(self.workplace.best))
+            self.workplace.settle(self.workplace.best)
         self.state = self.state.after_epoch(validation)
         last = self.state.history[-1]
         print_notice(f"Epoch {last['epoch']}: training {last['training']:.4f}, validation {validation:.4f}.")
@@ -137,11 +137,11 @@ class Loop:
         for name, weight in self.weights.items():
             for key, value in self.optimizer.state.get(weight, {}).items():
                 tensors[f"{key} {name}"] = value.detach().cpu().clone()
-        self.place.save(self.state, lambda path: save_file(tensors, path))
+        self.workplace.save(self.state, lambda path: save_file(tensors, path))
         self.saved = self.clock()
 
     def _resume(self) -> None:
-        tensors = _read(self.place.weights)
+        tensors = _read(self.workplace.weights)
         _set_weights(self.weights, {name: tensors[f"weight {name}"] for name in self.weights})
         for name, weight in self.weights.items():
             state = {

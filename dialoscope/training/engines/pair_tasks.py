@@ -16,7 +16,7 @@ from dialoscope.models.protocols import Pair
 from dialoscope.training.contradictions import CONTRADICTION, LABELS, LabelledPair
 from dialoscope.training.dialogue_split import Split, Turns
 from dialoscope.training.engines.adapted import Learner
-from dialoscope.training.engines.batches import pad, preferred
+from dialoscope.training.engines.batches import compute_preference, pad
 from dialoscope.training.negatives import (
     VALIDATION_EPOCH,
     Exchange,
@@ -61,7 +61,7 @@ class _PairTask:
 
     def _tokenize(self, pairs: Sequence[LabelledPair]) -> list["_Item"]:
         texts = [Pair(pair.premise, pair.hypothesis) for pair in pairs]
-        rows = {row.place: row for row in self._reader.rows(texts, range(len(pairs)))}
+        rows = {row.text_index: row for row in self._reader.rows(texts, range(len(pairs)))}
         return [
             _Item(rows[index].ids.tolist(), rows[index].kinds.tolist(), self._odds(pair))
             for index, pair in enumerate(pairs)
@@ -120,7 +120,7 @@ class EntailmentTask(_PairTask):
         merged[:, others] = scores[:, others].logsumexp(1, keepdim=True)
         return -(targets * torch.where(swapped[:, None], merged, scores)).sum(1).mean()
 
-    def validated(self) -> float:
+    def validate(self) -> float:
         """The share of validation pairs that are misclassified."""
         return 1 - self._accuracy(self._validation)
 
@@ -130,7 +130,7 @@ class EntailmentTask(_PairTask):
         with torch.inference_mode():
             return self._accuracy(self._tokenize(pairs))
 
-    def accuracy_swapped(self, pairs: Sequence[LabelledPair]) -> float:
+    def swapped_accuracy(self, pairs: Sequence[LabelledPair]) -> float:
         """The share of pairs, sides swapped, that are classified correctly as contradiction or none."""
         self.model.eval()
         with torch.inference_mode():
@@ -166,7 +166,7 @@ class ReplyTask(_PairTask):
         pairs = self._label(exchanges, self.recipe.negatives_per_pair, epoch)
         return self._make_batches(self._tokenize(pairs), epoch)
 
-    def validated(self) -> float:
+    def validate(self) -> float:
         """The share of validation exchanges in which the wrong reply is preferred."""
         return 1 - self._preference(self._validation)
 
@@ -178,7 +178,7 @@ class ReplyTask(_PairTask):
 
     def _preference(self, items: Sequence["_Item"]) -> float:
         logits = self._classify(items)
-        return float(preferred((logits[:, 1] - logits[:, 0]).view(-1, 2).double().numpy()).mean())
+        return float(compute_preference((logits[:, 1] - logits[:, 0]).view(-1, 2).double().numpy()).mean())
 
     def _tokenize_validation(self, dialogues: Sequence[Turns]) -> list["_Item"]:
         """The right reply and a wrong one of some exchanges, the same ones each time."""
@@ -199,7 +199,7 @@ class _Item(NamedTuple):
 
     ids: list[int]
     kinds: list[int]
-    """The text that each token is of, 0 or 1."""
+    """The text of the pair that each token belongs to, 0 or 1."""
     odds: tuple[float, ...]
     """The target probability of each class."""
     swapped: bool = False

@@ -84,8 +84,8 @@ def test_a_disk_that_fails_midway_is_an_error(tmp_path, monkeypatch):
         raise OSError(errno.EIO, "Input/output error")
 
     (tmp_path / "file").write_text("one")
-    content._hashed.cache_clear()
-    monkeypatch.setattr(content, "_read", fail)
+    content._find_hash.cache_clear()
+    monkeypatch.setattr(content, "_compute_hash", fail)
     with pytest.raises(BackendError, match=r"^A file cannot be read: Input/output error\."):
         content_hash([tmp_path / "file"])
 

@@ -31,7 +31,7 @@ NUMBERS = np.arange(15, dtype=np.float32).reshape(5, 3) / 7 - 1
 def folder(tmp_path, monkeypatch):
     """Each test has a cache of its own."""
     monkeypatch.setenv("DIALOSCOPE_CACHE", str(tmp_path / "cache"))
-    content._hashed.cache_clear()
+    content._find_hash.cache_clear()
     vectors._load_table.cache_clear()
     return tmp_path
 
@@ -508,13 +508,13 @@ def test_the_hash_of_a_large_file_is_noted_and_a_damaged_note_is_not_believed(fo
     found = written(folder / "v", glove())
     right = found.fingerprint
     (note,) = (folder / "cache" / "hashes").iterdir()
-    content._hashed.cache_clear()
+    content._find_hash.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(content, "_read", lambda files: pytest.fail("it was noted"))
+        patch.setattr(content, "_compute_hash", lambda files: pytest.fail("it was noted"))
         assert found.fingerprint == right
     for wrong in (b"", b"\xff", b"0" * 32, b"0" * 32 + b" " + b"0" * 32):
         note.write_bytes(wrong)
-        content._hashed.cache_clear()
+        content._find_hash.cache_clear()
         assert found.fingerprint == right
 
 

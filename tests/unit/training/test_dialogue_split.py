@@ -13,7 +13,7 @@ from dialoscope.training.dialogue_split import (
     whole_dialogues,
     words_of,
 )
-from dialoscope.training.styles import spaced, spaced_lower, tidied
+from dialoscope.training.styles import add_spaces, add_spaces_and_lower, remove_spaces
 from tests.unit.training.conftest import talks
 
 
@@ -142,19 +142,19 @@ def test_files_are_called_by_their_names_where_these_differ():
 @pytest.mark.parametrize(
     ("style", "turn", "wanted"),
     [
-        (tidied, "I ' m fine , thanks .And you ?", "I'm fine, thanks. And you?"),
-        (tidied, "don ’ t  worry !", "don't worry!"),
-        (tidied, "", ""),
-        (spaced, "Fine, thanks. And you?", "Fine , thanks . And you ?"),
-        (spaced, "Fine , thanks .", "Fine , thanks ."),
-        (spaced, "3.5 o'clock", "3.5 o'clock"),
-        (spaced_lower, "Fine, THANKS!", "fine , thanks !"),
+        (remove_spaces, "I ' m fine , thanks .And you ?", "I'm fine, thanks. And you?"),
+        (remove_spaces, "don ’ t  worry !", "don't worry!"),
+        (remove_spaces, "", ""),
+        (add_spaces, "Fine, thanks. And you?", "Fine , thanks . And you ?"),
+        (add_spaces, "Fine , thanks .", "Fine , thanks ."),
+        (add_spaces, "3.5 o'clock", "3.5 o'clock"),
+        (add_spaces_and_lower, "Fine, THANKS!", "fine , thanks !"),
     ],
 )
 def test_styles_change_how_words_are_written(style, turn, wanted):
     assert style(turn) == wanted
     assert style(style(turn)) == style(turn)
-    assert words_of((tidied(style(turn)),)) == words_of((tidied(turn),))
+    assert words_of((remove_spaces(style(turn)),)) == words_of((remove_spaces(turn),))
 
 
 def test_what_is_tested_on_is_not_chosen_by_either(rows):

@@ -46,7 +46,7 @@ def test_right_replies_are_what_people_said_and_wrong_ones_are_not():
     assert set(pairs) == said
     assert found.training.wrong.shape == (160, 5)
     assert (found.training.wrong != found.training.right[:, None]).all()
-    assert found.judged["validation"].wrong.shape == (36, 2)
+    assert found.evaluated["validation"].wrong.shape == (36, 2)
     assert found.ranked["validation"].wrong.shape == (36, 9)
 
 
@@ -60,7 +60,7 @@ def test_the_query_is_as_many_turns_as_are_asked_for_each_on_a_line():
 def test_no_more_pairs_than_asked_for_and_a_tenth_to_judge_by():
     found = lesson(judged=TALKS, pairs=60)
     assert len(found.training.right) == 60
-    assert len(found.judged["validation"].right) == len(found.ranked["validation"].right) == 6
+    assert len(found.evaluated["validation"].right) == len(found.ranked["validation"].right) == 6
     again = lesson(TALKS[::-1], TALKS[::-1], pairs=60)
     chosen = [{one.texts[place] for place in one.training.right} for one in (found, again)]
     assert chosen[0] == chosen[1]
@@ -107,7 +107,7 @@ def test_exchanges_of_unknown_words_are_left_out():
     unknown = found.training.right[7]
     known[unknown] = False
     left = found.restrict_to(known)
-    for one in (left.training, *left.judged.values(), *left.ranked.values()):
+    for one in (left.training, *left.evaluated.values(), *left.ranked.values()):
         assert all(unknown not in part for part in one)
     assert 0 < len(left.training.right) < len(found.training.right)
     assert len(found.restrict_to(np.ones(len(found.texts), bool)).training.right) == len(found.training.right)

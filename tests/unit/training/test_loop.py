@@ -37,7 +37,7 @@ class Line:
         kept = torch.nn.functional.dropout(batch[:, :3], 0.4, self.model.training)
         return (self.model(kept)[:, 0] - batch[:, 3]).square().mean()
 
-    def validated(self):
+    def validate(self):
         assert not self.model.training
         self.met.append(self.weights())
         with torch.inference_mode():

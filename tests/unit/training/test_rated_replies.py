@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialoscope.core.errors import DataError, TrainingError
-from dialoscope.training.rated_replies import read_rated
+from dialoscope.training.rated_replies import read_rated_replies
 
 REPLY = {
     "context": ["Tea?"],
@@ -20,7 +20,7 @@ def reply(number, **more):
 
 def test_the_mean_of_the_raters_that_gave_a_number_is_put_on_a_scale_from_one_to_five(rows):
     file = rows([reply(1), reply(2, ratings={"Overall": [1, None]}), reply(3, ratings={"Overall": 5})])
-    found = read_rated([file])
+    found = read_rated_replies([file])
     assert found.ratings.tolist() == [3, 1, 5]
     assert found.scales == {"overall": (1, 5)}
     assert found.left_out == {}
@@ -32,11 +32,11 @@ def test_the_mean_of_the_raters_that_gave_a_number_is_put_on_a_scale_from_one_to
 )
 def test_the_scale_is_the_first_usual_one_that_holds_all_ratings(rows, values, wanted):
     file = rows([reply(place, ratings={"overall": value}) for place, value in enumerate(values)])
-    assert read_rated([file]).ratings.tolist() == wanted
+    assert read_rated_replies([file]).ratings.tolist() == wanted
 
 
 def test_a_scale_that_is_told_holds_whatever_the_case_of_its_name(rows):
-    found = read_rated([rows([reply(1, ratings={"overall": 2})])], scales={"OVERALL": (0, 4)})
+    found = read_rated_replies([rows([reply(1, ratings={"overall": 2})])], scales={"OVERALL": (0, 4)})
     assert found.ratings.tolist() == [3]
 
 
@@ -50,7 +50,7 @@ def test_a_scale_that_is_told_holds_whatever_the_case_of_its_name(rows):
 )
 def test_ratings_off_their_scale_are_refused(rows, value, scales, why):
     with pytest.raises(TrainingError) as found:
-        read_rated([rows([reply(1, ratings={"overall": value})])], scales=scales)
+        read_rated_replies([rows([reply(1, ratings={"overall": value})])], scales=scales)
     told = f"Ratings of 'overall' run {why}; name the scale: --scale overall={value}-{value}."
     assert str(found.value) == told
 
@@ -67,7 +67,7 @@ def test_what_lacks_something_is_left_out_and_counted_by_what_it_lacks(rows):
             reply(7, references=[]),
         ]
     )
-    found = read_rated([file])
+    found = read_rated_replies([file])
     assert [one.id for one in found.replies] == ["1"]
     assert found.left_out == {"rating": 2, "words": 1, "context": 1, "reference": 2}
 
@@ -76,7 +76,7 @@ def test_of_several_aspects_the_first_that_is_rated_counts(rows):
     both = {"coherence": 1, "Overall": 5}
     one = rows([reply(1, ratings=both)], "one.jsonl")
     other = rows([reply(1, ratings={"coherence": 3})], "other.jsonl")
-    found = read_rated([one, other], ["overall", "Coherence"])
+    found = read_rated_replies([one, other], ["overall", "Coherence"])
     assert found.ratings.tolist() == [5, 5]  # 3 of those from 1 to 3 is the highest
     assert found.scales == {"overall": (1, 5), "coherence": (1, 3)}
     assert found.files == ("one.jsonl", "other.jsonl")
@@ -85,7 +85,7 @@ def test_of_several_aspects_the_first_that_is_rated_counts(rows):
 def test_an_unknown_aspect_is_told_with_those_there_are(rows):
     file = rows([reply(1, ratings={"Fluency": 1, "Overall\x1b": 2})])
     with pytest.raises(TrainingError) as found:
-        read_rated([file], ["overall"])
+        read_rated_replies([file], ["overall"])
     assert str(found.value) == (
         "No reply is rated for 'overall'. Rated aspects: fluency, overall\\x1b; choose with --aspect."
     )
@@ -93,29 +93,29 @@ def test_an_unknown_aspect_is_told_with_those_there_are(rows):
 
 def test_where_nothing_is_rated_it_is_told(rows):
     with pytest.raises(TrainingError, match=r"No reply is rated for 'overall'\. There are no ratings\."):
-        read_rated([rows([{key: value for key, value in REPLY.items() if key != "ratings"}])])
+        read_rated_replies([rows([{key: value for key, value in REPLY.items() if key != "ratings"}])])
 
 
 @pytest.mark.parametrize(("files", "aspects"), [([], ["overall"]), (["x"], [])])
 def test_nothing_to_learn_from_is_told(files, aspects):
     with pytest.raises(TrainingError, match="name at least one file, and one aspect"):
-        read_rated(files, aspects)
+        read_rated_replies(files, aspects)
 
 
 def test_a_file_that_cannot_be_read_is_told_as_everywhere(tmp_path):
     with pytest.raises(DataError, match="no-such"):
-        read_rated([tmp_path / "no-such.jsonl"])
+        read_rated_replies([tmp_path / "no-such.jsonl"])
 
 
 def test_contexts_are_the_same_whatever_their_case_spaces_and_punctuation(rows):
     file = rows([reply(1), reply(2, context=["tea"]), reply(3, context=["Tea", "milk"])])
-    one, same, other = read_rated([file]).contexts
+    one, same, other = read_rated_replies([file]).contexts
     assert one == same != other
 
 
 def test_what_is_told_of_the_data_holds_no_text_and_changes_with_texts_and_ratings(rows):
     told = [
-        read_rated([rows([reply(1, **more)])]).describe("CC0")
+        read_rated_replies([rows([reply(1, **more)])]).describe("CC0")
         for more in ({}, {"response": "No."}, {"ratings": {"overall": 5}}, {})
     ]
     assert told[0] == told[3]
@@ -130,4 +130,4 @@ def test_what_is_told_of_the_data_holds_no_text_and_changes_with_texts_and_ratin
         "scales": {"overall": [1.0, 5.0]},
         "licence": "CC0",
     }
-    assert np.isfinite(read_rated([rows([reply(1)])]).ratings).all()
+    assert np.isfinite(read_rated_replies([rows([reply(1)])]).ratings).all()

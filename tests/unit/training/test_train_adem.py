@@ -270,7 +270,7 @@ def test_where_there_is_one_system_none_can_be_left_out(rows, tmp_path, capsys):
     ("seen", "unseen", "warns"), [(0.5, 0.3, False), (0.5, 0.2, True), (0.12, 0.09, True)]
 )
 def test_it_warns_where_it_knows_systems_rather_than_replies(seen, unseen, warns):
-    told = adem._warning({"seen": {"spearman": seen}, "unseen": {"spearman": unseen}})
+    told = adem._make_warning({"seen": {"spearman": seen}, "unseen": {"spearman": unseen}})
     assert (
         told.startswith(f"Within the replies of a held-out system, Spearman's correlation is {unseen}")
         == warns

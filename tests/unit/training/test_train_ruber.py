@@ -19,7 +19,7 @@ from dialoscope.core.errors import TrainingError
 from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.heads import HeadClassifier
 from dialoscope.models.protocols import Pair
-from dialoscope.training.engines.batches import TIE, preferred, rank
+from dialoscope.training.engines.batches import TIE, compute_preference, rank
 from dialoscope.training.engines.head_training import HeadLoop, HeadTask, PooledInputs, head_loss
 from dialoscope.training.recipes import ruber_recipe
 from dialoscope.training.workplace import State
@@ -163,7 +163,7 @@ def test_the_cross_entropy_by_hand():
 
 def test_preferences_and_ranks_count_equal_ones_half():
     scores = np.array([[0.5, 0.4, 0.6, 0.5], [0.9, 0.1, 0.2, 0.3], [0.1, 0.1, 0.1, 0.1]])
-    assert preferred(scores) == pytest.approx([0.5, 1, 0.5])
+    assert compute_preference(scores) == pytest.approx([0.5, 1, 0.5])
     assert rank(scores) == pytest.approx([2.5, 1, 2.5])
 
 
@@ -172,9 +172,9 @@ def test_scores_that_differ_by_rounding_alone_are_equal():
     for size in (1, -1, 30):
         scores = size * np.column_stack([np.ones(5), above])
         wins = [0.5, 0.5, 0.5, 0, 1] if size > 0 else [0.5, 0.5, 0.5, 1, 0]
-        assert preferred(scores).tolist() == wins
+        assert compute_preference(scores).tolist() == wins
         assert rank(scores).tolist() == [2 - win for win in wins]
-    assert preferred(np.array([[0, 0.9 * TIE], [0, 1.1 * TIE]])).tolist() == [0.5, 0]
+    assert compute_preference(np.array([[0, 0.9 * TIE], [0, 1.1 * TIE]])).tolist() == [0.5, 0]
 
 
 @pytest.fixture
@@ -203,9 +203,9 @@ def test_figures_are_those_of_the_checkpoint_as_a_classifier(
         folder = tmp_path / f"x {embedding == 'fake'}"
         figures = ds.train_ruber(dialogues, folder, recipe, validation=0.25, tests=[test]).spec["after"]
         lesson = make_head_data(read(str(test)), {"t": read(str(test))}, recipe)
-        judged, ranked = lesson.judged["t"], lesson.ranked["t"]
+        judged, ranked = lesson.evaluated["t"], lesson.ranked["t"]
         logits, candidates = (classified(folder, lesson, rivals) for rivals in (judged, ranked))
-        assert figures["accuracy, t"] == preferred(logits).mean()
+        assert figures["accuracy, t"] == compute_preference(logits).mean()
         assert figures["reciprocal rank among 10, t"] == (1 / rank(candidates)).mean()
         loss = (np.logaddexp(0, -logits[:, 0]) + np.logaddexp(0, logits[:, 1])).mean() / 2
         assert figures["loss, t"] == pytest.approx(loss, rel=1e-9)  # double precision on both sides
@@ -263,7 +263,7 @@ def test_the_pace_falls_after_five_epochs_without_improvement(validation, slowed
 
 
 def test_it_stops_when_nothing_improves_any_more(dialogues, tmp_path, monkeypatch):
-    monkeypatch.setattr(HeadTask, "validated", lambda self: 1.0)
+    monkeypatch.setattr(HeadTask, "validate", lambda self: 1.0)
     found = trained(dialogues, tmp_path / "x", epochs=50, patience=4)
     assert len((found.folder / "history.jsonl").read_text().splitlines()) == 5
 

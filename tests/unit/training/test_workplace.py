@@ -140,7 +140,7 @@ def test_a_damaged_note_is_told(place, content, why):
 
 
 def test_a_training_that_fails_before_anything_was_saved_leaves_nothing(place):
-    with pytest.raises(TrainingError, match="too few"), place.held():
+    with pytest.raises(TrainingError, match="too few"), place.hold():
         raise TrainingError("too few")
     assert not place.folder.exists()
 
@@ -148,7 +148,7 @@ def test_a_training_that_fails_before_anything_was_saved_leaves_nothing(place):
 @pytest.mark.parametrize("where", ["", "seed-3"])
 def test_one_that_fails_later_can_be_gone_on_with(place, where):
     inner = Workplace(place.work / where, IDENTITY) if where else place
-    with pytest.raises(TrainingError, match="too late"), place.held():  # noqa: PT012
+    with pytest.raises(TrainingError, match="too late"), place.hold():  # noqa: PT012
         saved(inner, State(epoch=1))
         raise TrainingError("too late")
     assert inner.state() == State(epoch=1)
@@ -160,12 +160,12 @@ def test_one_process_at_a_time(place, capsys):
 
     def second():
         try:
-            with place.held():
+            with place.hold():
                 found.append("began")
         except TrainingError as error:
             found.append(str(error))
 
-    with place.held():
+    with place.hold():
         waiting = threading.Thread(target=second)
         waiting.start()
         waiting.join(0.3)
