@@ -160,7 +160,9 @@ def test_a_smaller_window_shows_less(tiny, window):
 
 
 def test_a_window_beyond_the_models_own_is_refused(tiny):
-    with pytest.raises(BackendError, match=r"window is 5000; it must be at most \d+ for .*, or 0 for it"):
+    with pytest.raises(
+        BackendError, match=r"window is 5000; it must be at most \d+ for .*, or 0, which is this maximum"
+    ):
         model(tiny("gpt2"), window=5000).log_probabilities(PAIRS)
 
 
