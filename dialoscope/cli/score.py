@@ -121,11 +121,11 @@ def score(
 ) -> None:
     """Score replies: systems × metrics, with intervals."""
     import dialoscope
-    from dialoscope.runs.store import refuse_taken
+    from dialoscope.runs.store import check_target
 
     form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
-        refuse_taken(output, overwrite=overwrite)
+        check_target(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
     source = options.read_source(
         files,

@@ -335,7 +335,7 @@ def _measure_all(
     """
     makers = {metric.statistics: metric for metric in reversed(metrics)}
     parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
-    for measures in _mapped(batches, tuple(makers.values()), on):
+    for measures in _map_batches(batches, tuple(makers.values()), on):
         for key, tally in zip(makers, measures.tallies, strict=True):
             parts[key].append(tally)
         measures.add_undefined(undefined)
@@ -356,7 +356,7 @@ def _measure_together(collected: Collected, scored: Sequence[Metric[Any]]) -> di
     return dict(zip(makers, measures.tallies, strict=True))
 
 
-def _mapped(
+def _map_batches(
     batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
 ) -> Iterator[_Batch]:
     """The measures of each batch in the order of the batches, some of them worked on ahead."""
@@ -391,5 +391,5 @@ def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _
 
 
 def _names(batch: Batch, places: set[int]) -> list[str]:
-    replies = [batch[place] for place in sorted(places)]
+    replies = [batch[index] for index in sorted(places)]
     return [f"{example.id!r} of {example.system!r}" for example in replies]

@@ -49,7 +49,8 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
         yield (
             "Over systems the interval says what other systems of this kind would give (Fisher's z), and p "
             f"is from up to {settings.random_draws.permutations} permutations of the systems. Values "
-            "of systems that rest on few contexts are noisy, which brings a correlation over systems nearer to 0."
+            "of systems that rest on few contexts are noisy, which brings a correlation over systems nearer "
+            "to 0."
         )
     titles = {kind.head: kind.title for kind in settings.kinds[1:]}
     if titles:

@@ -80,7 +80,7 @@ class Grid:
     turns: bool = False
     """Whether rows and columns may change places where the table is too wide; only with a stub of 1."""
 
-    def turned(self) -> "Grid":
+    def transpose(self) -> "Grid":
         """The same with rows and columns exchanged."""
         columns = zip(*self.rows, strict=True)
         head, *rows = ([name, *cells] for name, cells in zip(self.head, columns, strict=True))

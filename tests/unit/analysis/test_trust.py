@@ -312,7 +312,7 @@ def test_what_was_fitted_to_the_ratings_is_not_judged_as_if_it_had_not(monkeypat
     known = trust(run, draws=100)
     learned = tuple(dataclasses.replace(one, how="somehow") for one in known.families[:1])
     shipped_then = dataclasses.replace(known, families=(*learned, *known.families[1:]))
-    monkeypatch.setattr("dialoscope.analysis.trust.trust.shipped", lambda: shipped_then)
+    monkeypatch.setattr("dialoscope.analysis.trust.trust.load_shipped", lambda: shipped_then)
     found = trust(run, draws=100)
     assert [one.how for one in found.families] == [FITTED, "", ""]
     assert found.of(run.metrics[0]).told.endswith(f"on 1 corpus; {FITTED}")
