@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dialoscope.runs.result import Result
 
 SHOWN = 10
-"""Explanations that are shown."""
+"""The number of explanations that are shown."""
 
 
 class TurnExplanation(NamedTuple):
@@ -49,7 +49,7 @@ class PartsExplanation(NamedTuple):
     system: str
     value: float
     parts: Mapping[str, float | None]
-    """By name; None where a part is undefined."""
+    """The parts by name; None where a part is undefined."""
 
     def text(self, example: Example | None) -> str:
         """Lines for a person, with the reply if the example is known."""

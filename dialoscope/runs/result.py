@@ -218,7 +218,7 @@ class Result(SharedWork):
         )
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
+        """The representation in a notebook."""
         return self.table().markdown()
 
     def __eq__(self, other: object) -> bool:

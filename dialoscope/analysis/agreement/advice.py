@@ -185,7 +185,9 @@ def _why(of: Evidence, gains: Mapping[int, Estimate]) -> str:
 
 def _recommend_representatives(of: Evidence) -> Advice:
     """The most central metric of each cluster, where no ratings are known."""
-    central = {i: _centrality(of, i, cluster) for cluster in of.clusters for i in cluster}
+    central = {
+        i: of.matrix.mean([(i, j) for j in sorted(cluster - {i})]) for cluster in of.clusters for i in cluster
+    }
     middle = np.nan_to_num([central[i].value for i in range(len(of.names))])
     chosen = [max(sorted(cluster), key=middle.__getitem__) for cluster in of.clusters]
     names = ", ".join(printable(of.names[i]) for i in chosen)
@@ -195,11 +197,6 @@ def _recommend_representatives(of: Evidence) -> Advice:
         f"which is most like the others of it: {names}."
     )
     return Advice("report", tuple(of.names[i] for i in chosen), sentence, of.numbers_of(chosen, central))
-
-
-def _centrality(of: Evidence, i: int, cluster: Cluster) -> Estimate:
-    """The mean correlation of a metric with the others of its cluster."""
-    return of.matrix.mean([(i, j) for j in sorted(cluster - {i})])
 
 
 def _find_redundant(of: Evidence) -> Iterator[Advice]:

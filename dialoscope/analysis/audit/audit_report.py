@@ -77,7 +77,7 @@ class Audit(Report):
         ]
 
     def grid(self) -> Grid:
-        """A row for each curve, the values in the order of the ratios."""
+        """The table of the curves, the values in the order of the ratios."""
         ratios = [format_ratio(point.ratio) for point in self.curves[0].points]
         head = ["metric", "perturbation", *ratios, "shape", "worse", "Spearman", "change", "verdict"]
         return Grid(head, list(map(_row, self.curves)), stub=2)

@@ -53,10 +53,10 @@ class Comparisons(Report):
         for contrast in self.contrasts:
             if (contrast.metric, contrast.a, contrast.b) == (metric, a, b):
                 return contrast
-        known = dict.fromkeys(
+        names = dict.fromkeys(
             f"{contrast.metric} of {contrast.a} and {contrast.b}" for contrast in self.contrasts
         )
-        raise DialoscopeError(f"There is no {metric} of {a} and {b} here; there is: {', '.join(known)}.")
+        raise DialoscopeError(f"There is no {metric} of {a} and {b} here; there is: {', '.join(names)}.")
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The order of many systems, the rows, how to read them, the gates."""

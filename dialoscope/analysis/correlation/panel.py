@@ -143,9 +143,5 @@ def _side_by_side(arrays: Sequence[Floats], rows: int) -> Floats:
 def _means(columns: Floats) -> Floats:
     """The mean of the defined values of each column; NaN where there is none."""
     defined = ~np.isnan(columns)
-    return _ratio(np.where(defined, columns, 0.0).sum(axis=0), defined.sum(axis=0))
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Part over whole; NaN where there is no whole."""
-    return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
+    sums, counts = np.where(defined, columns, 0.0).sum(axis=0), defined.sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

@@ -1,4 +1,4 @@
-"""Sections for a README or an issue."""
+"""Sections as Markdown."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Sections for a terminal or a mail: aligned columns, which go on below where they do not fit."""
+"""Sections as plain text: aligned columns, which continue below where they do not fit."""
 
 from collections.abc import Iterable, Sequence
 from unicodedata import combining, east_asian_width
