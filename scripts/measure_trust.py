@@ -17,7 +17,7 @@ from pathlib import Path
 import dialoscope
 from benchmarks._shared import corpora_folder
 from dialoscope.analysis.trust.known import SHIPPED
-from dialoscope.analysis.trust.trust import ScoredCorpus, ScoredColumn, estimate_trust
+from dialoscope.analysis.trust.trust import ScoredColumn, ScoredCorpus, estimate_trust
 from dialoscope.core.arrays import Floats
 from dialoscope.core.files import write_atomically
 from dialoscope.training.composite_fit import CompositeRecipe, fit_weights, others_than

@@ -31,7 +31,7 @@ class TurnExplanation(NamedTuple):
     turn: int
     """Counted from 1, the oldest turn of the context."""
     strength: float
-    """How strongly this turn alone speaks against the reply, between 0 and 1."""
+    """The strength of the evidence of this turn alone against the reply, between 0 and 1."""
 
     def text(self, example: Example | None) -> str:
         """Lines for a person, with the texts if the example is known."""
@@ -43,7 +43,7 @@ class TurnExplanation(NamedTuple):
 
 
 class PartsExplanation(NamedTuple):
-    """What the parts of a metric add to the value of a reply."""
+    """The contributions of the parts of a metric to the value of a reply."""
 
     id: str
     system: str

@@ -144,7 +144,7 @@ def intervals(
 def _bootstrap_intervals(
     side: Side, forms: Mapping[Metric[Any], SumForm], draws: Resamples, confidence: float
 ) -> dict[Metric[Any], Interval]:
-    """Those of all metrics at once: their sums are resampled together."""
+    """The intervals of all metrics that are sums, which are resampled together."""
     blocks = blocks_of(side.items, MOST_BLOCKS, draws.seed)
     count = int(blocks.max(initial=-1)) + 1
     if count < 2 or not forms:

@@ -39,7 +39,7 @@ class Resamples(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Where the number would fall with other items of the same kind; NaN where that cannot be said."""
+    """The interval of a number over other items of the same kind; NaN where it is unknown."""
 
     low: float
     high: float
@@ -123,7 +123,7 @@ def _expand_tail(tail: float, blocks: int) -> float:
 
 
 def half_weights(blocks: int, draws: Resamples) -> Iterator[Floats]:
-    """Which blocks are in each half (1) and which are not (0), a row a half.
+    """The blocks that are in each half (1) and those that are not (0), a row for each half.
 
     A coin is thrown for each block, and after each half comes the other. Where there are no more sets of
     blocks than halves are asked for, all of them are given, save the empty one. A hundred at a time, which

@@ -95,7 +95,7 @@ class Result(SharedWork):
         return metric.score(self.tallies[metric.statistics].take(self.rows(system)))
 
     def notes(self, of: Metric[Any] | str, system: str) -> Notes:
-        """What is shown with the value of a system."""
+        """The notes that are shown with the value of a system."""
         metric = self.named(of)
         return metric.notes(self.tallies[metric.statistics].take(self.rows(system)))
 

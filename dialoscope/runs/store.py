@@ -198,7 +198,7 @@ def _recover(folder: Path) -> None:
 
 
 _BROKEN = (LookupError, TypeError, ValueError, OverflowError, AttributeError, pa.ArrowException, OSError)
-"""What reading a run raises that is not as it was written."""
+"""The errors of reading a run that is not as it was written."""
 
 
 class RecordedNumbers(NamedTuple):

@@ -32,7 +32,7 @@ def differ(*amounts: int) -> bool:
 
 
 class MetricTrust(NamedTuple):
-    """How a metric correlates with ratings, over rated corpora; NaN where that is not known."""
+    """The correlation of a metric with ratings, over rated corpora; NaN where it is not known."""
 
     spearman: float = math.nan
     low: float = math.nan
@@ -94,7 +94,7 @@ class Table(Report):
     metrics: tuple[str, ...]
     confidence: float
     mean: str = ""
-    """What means are over, replies or contexts; empty where that is the same."""
+    """Whether means are over replies or contexts; empty where that is the same."""
 
     def cell(self, system: str, metric: str) -> Cell:
         """The cell of a system and a metric."""
@@ -138,7 +138,7 @@ class Table(Report):
         return [{name: row[name] for name in names} for row in self.rows()]
 
     def signatures(self) -> list[str]:
-        """How each number was made."""
+        """The signatures of the metrics, a line each."""
         return list_signatures((cell.metric, cell.signature) for cell in self.cells)
 
     def notes(self, *, details: bool = False) -> list[str]:

@@ -63,9 +63,9 @@ class AgreementSettings:
     replies: int
     contexts: int
     length: str
-    """What is held constant; empty where nothing is."""
+    """The metric that is held constant; empty where there is none."""
     aspect: str
-    """What people rated; empty where they did not."""
+    """The rated aspect; empty where replies are not rated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,12 +80,12 @@ class Agreement(Report):
     left_out: tuple[ExcludedMetric, ...]
     advice: tuple[Advice, ...]
     about: tuple[str, ...]
-    """What a reader must know."""
+    """The short notes."""
     reading: tuple[str, ...]
-    """How to read the columns, for those who ask."""
+    """Explanations of the columns."""
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the tables; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         return choose_notes(self.about, self.reading, details=details)
 
     def sections(self, *, notes: bool = False) -> list[Section]:

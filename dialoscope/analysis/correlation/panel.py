@@ -1,4 +1,4 @@
-"""What metrics and people said of the replies of a run, side by side."""
+"""The values of metrics and the mean ratings of the replies of a run, side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Panel:
 
     @classmethod
     def of(cls, result: Result, ratings: Ratings, aspects: Sequence[str], scores: Scores | None) -> "Panel":
-        """All metrics of a run, and scores by others, with the aspects that are named."""
+        """The panel of all metrics of a run, scores by other programs, and the named aspects."""
         reply_columns = columns(result, scores)
         index = result.replies
         rows = index.rows_by_name()

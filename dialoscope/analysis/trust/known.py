@@ -106,7 +106,7 @@ class Trust(Report):
         return [trust_report.grid(self), NoteLines(self.notes(details=notes))]
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the table; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         return choose_notes(trust_report.notes(self), trust_report.details(self), details=details)
 
     def rows(self) -> list[dict[str, Any]]:

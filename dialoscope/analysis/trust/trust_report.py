@@ -90,7 +90,7 @@ def notes(trust: "Trust") -> list[str]:
 
 
 def details(trust: "Trust") -> Iterator[str]:
-    """How the mean is made, and why a coefficient is missing, of which metrics on which corpora."""
+    """Notes on the mean, and on missing coefficients, by metric and corpus."""
     yield (
         "[low, high] holds the mean over corpora (random effects, Hartung and Knapp's interval); new corpus: "
         "where ρ on a single further one would fall."

@@ -123,7 +123,7 @@ def list_signatures(made: Iterable[tuple[str, str]]) -> list[str]:
 def describe_amounts(
     metrics: Sequence[str], kind: str, amounts: Mapping[str, int], *, details: bool = True
 ) -> str:
-    """That metrics depend on the number of words, or replies, of which systems have unequally many."""
+    """A note that metrics depend on the number of words, or replies, which is not equal for all systems."""
     if len(amounts) > LISTED and not details:
         low, high = (end(amounts, key=amounts.__getitem__) for end in (min, max))
         numbers = f"{amounts[low]} ({low}) to {amounts[high]} ({high})"

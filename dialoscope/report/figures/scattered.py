@@ -27,7 +27,7 @@ class ScatterPanel(NamedTuple):
     metric: str
     aspect: str
     values: Floats
-    """Of the metric, a number for each reply; NaN where it is undefined."""
+    """The value of the metric for each reply; NaN where it is undefined."""
     ratings: Floats
     """The mean rating of the same replies."""
     told: str = ""

@@ -14,7 +14,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.trust.evidence import Family
 from dialoscope.analysis.trust.known import SHIPPED, load_shipped, read
 from dialoscope.analysis.trust.pooling import pool_coefficients
-from dialoscope.analysis.trust.trust import FITTED, ScoredCorpus, ScoredColumn, estimate_trust, trust
+from dialoscope.analysis.trust.trust import FITTED, ScoredColumn, ScoredCorpus, estimate_trust, trust
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.runs.rating_columns import RatingsBuilder
