@@ -17,7 +17,7 @@ from pathlib import Path
 import dialoscope
 from benchmarks._shared import corpora_folder
 from dialoscope.analysis.trust.known import SHIPPED
-from dialoscope.analysis.trust.trust import RatedCorpus, ScoredColumn, estimate_trust
+from dialoscope.analysis.trust.trust import ScoredColumn, ScoredCorpus, estimate_trust
 from dialoscope.core.arrays import Floats
 from dialoscope.core.files import write_atomically
 from dialoscope.training.composite_fit import CompositeRecipe, fit_weights, others_than
@@ -75,11 +75,11 @@ def main() -> None:
     print(whole)
 
 
-def judged(root: Path, name: str, outside: Mapping[tuple[str, str], Floats]) -> RatedCorpus:
+def judged(root: Path, name: str, outside: Mapping[tuple[str, str], Floats]) -> ScoredCorpus:
     """A corpus, scored by all metrics; mostly from the score cache."""
     print(name, file=sys.stderr)
     result = dialoscope.evaluate(dialoscope.read(root / f"{name}.jsonl"), METRICS, missing="undefined")
-    one = RatedCorpus.of(result, name)
+    one = ScoredCorpus.of(result, name)
     rows = result.replies.rows_by_name()
     here = {metric: values[rows] for (corpus, metric), values in outside.items() if corpus == name}
     columns = tuple(_from_outside(column, here) for column in one.columns)

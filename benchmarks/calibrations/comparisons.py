@@ -15,7 +15,7 @@ from dialoscope.analysis.comparison.gate import Gate, evaluate_gate
 from dialoscope.core.arrays import Floats
 from dialoscope.metrics.shared.base import ratio
 from dialoscope.runs.differences import Difference, LeaveOuts
-from dialoscope.runs.resampling import PairedSums, Resamples, halved_pairs
+from dialoscope.runs.resampling import PairedSums, Resamples, halve_pairs
 
 FALSE_ALARMS = Range("rejects", "type I error at .05", 0.02, 0.07)
 HALVES = 2000
@@ -85,7 +85,7 @@ GATES: Mapping[str, Mapping[int, float]] = {
 def compare_sums(first: Floats, second: Floats, rng: np.random.Generator) -> Difference:
     """Return the difference of two means from sums and counts by context, as `compare` computes it."""
     pair = PairedSums(first, second, lambda sums: ratio(sums[:, 0], sums[:, 1]))
-    ((ours, theirs),) = halved_pairs([pair], Resamples(HALVES, int(rng.integers(1 << 30))))
+    ((ours, theirs),) = halve_pairs([pair], Resamples(HALVES, int(rng.integers(1 << 30))))
     values = (float(side[:, 0].sum() / side[:, 1].sum()) for side in (first, second))
     return Difference(*values, theirs - ours, LeaveOuts(*pair.left_out()), None)
 

@@ -1,4 +1,4 @@
-"""What people who ask for ratings call the aspects of a reply."""
+"""The names of the aspects of a reply in rated corpora."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""How two columns of numbers correlate: five coefficients, each undefined where it says nothing.
+"""Five coefficients of correlation of two columns of numbers, each with the reason where it is undefined.
 
 Signs are kept: a metric that points the wrong way has a negative coefficient.
 """
@@ -42,7 +42,7 @@ def measure(
     min_points: int = FEWEST,
     words: Wording = Wording(),  # noqa: B008 - a constant
 ) -> Coefficient:
-    """A coefficient by its name, of the rows where both columns have a value."""
+    """Compute a coefficient, given by its name, on the rows where both columns have a value."""
     defined = ~(np.isnan(x) | np.isnan(y))
     x, y = x[defined], y[defined]
     n = len(x)
@@ -100,7 +100,7 @@ def middle(name: str) -> float:
 
 
 def fisher(coefficients: Floats) -> Floats:
-    """Coefficients on a scale where their standard error does not depend on them."""
+    """Fisher's z of coefficients, whose standard error does not depend on them."""
     z: Floats = np.arctanh(np.clip(coefficients, -NEARLY_ONE, NEARLY_ONE))
     return z
 
@@ -147,7 +147,7 @@ def _scale(x: Floats) -> float:
 
 
 def format_coefficient(value: float, digits: int = 2) -> str:
-    """As tables of coefficients have them: .42, −.05, 1."""
+    """Format a coefficient as in tables: .42, −.05, 1."""
     if math.isnan(value):
         return "–"
     text = f"{abs(value):.{digits}f}"
@@ -156,7 +156,7 @@ def format_coefficient(value: float, digits: int = 2) -> str:
 
 
 def format_interval(value: float, low: float, high: float, digits: int = 2) -> str:
-    """With its interval, where that is known: .42 [.35, .49]."""
+    """Format a coefficient with its interval, where that is known: .42 [.35, .49]."""
     ends = (
         "" if math.isnan(low) else f" [{format_coefficient(low, digits)}, {format_coefficient(high, digits)}]"
     )

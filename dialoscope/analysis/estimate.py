@@ -13,7 +13,7 @@ SAME_IN_HALVES = "no interval, for it is the same in every half of the contexts"
 
 
 def too_few_contexts(contexts: int, confidence: float) -> str:
-    """That contexts are too few for an interval; empty where they are not."""
+    """A note that contexts are too few for an interval; empty if they are not."""
     needed = fewest_blocks(confidence)
     if contexts >= needed:
         return ""
@@ -21,7 +21,7 @@ def too_few_contexts(contexts: int, confidence: float) -> str:
 
 
 class Estimate(NamedTuple):
-    """A statistic with its interval and the number of things it is from; where it is undefined (NaN), why."""
+    """A statistic with its interval and the number of points; where it is undefined (NaN), the reason."""
 
     value: float
     low: float = math.nan
@@ -59,7 +59,7 @@ class Estimate(NamedTuple):
 
     @property
     def quantity(self) -> Quantity:
-        """The same as a cell of a table."""
+        """The statistic as a cell of a table."""
         return Quantity(self.value, self.low, self.high, form=format_coefficient)
 
     @property

@@ -30,7 +30,7 @@ from dialoscope.runs.resampling import (
 )
 
 MOST_PAIRED_BLOCKS = 500
-"""For coefficients of pairs of replies, where the work grows with the square of the blocks.
+"""The most blocks for coefficients of pairs of replies, where time grows with the square of the blocks.
 
 An interval's width then has a relative error of 1/sqrt(2 · 500) = 3 %.
 """
@@ -61,7 +61,7 @@ class Clusters:
         return Clusters(self.block[rows], self.count)
 
     def weights(self, draws: Resamples) -> Iterator[Floats]:
-        """Which clusters are in each half, some halves at a time: (halves, clusters)."""
+        """The clusters in each half as 1, the others as 0, in batches of halves: (halves, clusters)."""
         return half_weights(self.count, draws)
 
     def halves(self, draws: Resamples) -> int:
@@ -211,7 +211,7 @@ class _Order(NamedTuple):
 
     order: Ints
     starts: Ints
-    """Where each different value begins in this order."""
+    """The start of each different value in this order."""
     value: Ints
     """The index of each row's value among the different ones."""
 
@@ -260,7 +260,7 @@ class _PairSums(NamedTuple):
 
     order: Ints
     starts: Ints
-    """Where each cluster that has rows begins."""
+    """The start of each cluster that has rows."""
     clusters: Clusters
     merged: Ints
     """The index of each cluster among those with rows, in at most so many blocks."""
@@ -277,7 +277,7 @@ class _PairSums(NamedTuple):
         return cls(order, starts, fewer, block[order][starts])
 
     def weights(self, draws: Resamples) -> Floats:
-        """Which blocks that have rows are in each half: (halves, blocks)."""
+        """The blocks with rows in each half as 1, the others as 0: (halves, blocks)."""
         parts = [weights[:, self.merged] for weights in self.clusters.weights(draws)]
         return np.concatenate(parts)
 

@@ -33,7 +33,11 @@ def columns(result: Result, scores: Scores | Iterable[Score] | None = None) -> t
         if metric.of_replies
     ]
     others = None if scores is None else Scores.of(result.replies, scores)
-    theirs = [] if others is None else list(map(_other, others.metrics, others.values.T))
+    theirs = (
+        []
+        if others is None
+        else [Column(name, "", values) for name, values in zip(others.metrics, others.values.T, strict=True)]
+    )
     shared_names = {column.name for column in ours} & {column.name for column in theirs}
     if shared_names:
         named = printable(", ".join(sorted(shared_names)))
@@ -45,10 +49,6 @@ def scale_to_safe_range(values: Floats) -> Floats:
     """The values, multiplied by a power of two if their squares would overflow or vanish."""
     size = float(np.nanmax(np.abs(values), initial=0.0))
     return values if size == 0 or 1e-100 < size < 1e100 else np.ldexp(values, -math.frexp(size)[1])
-
-
-def _other(name: str, values: Floats) -> Column:
-    return Column(name, "", values)
 
 
 def system_level_metrics(result: Result) -> tuple[str, ...]:

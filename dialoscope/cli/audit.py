@@ -85,11 +85,11 @@ def audit(
 ) -> None:
     """Degrade real replies step by step: which metrics notice?"""
     import dialoscope
-    from dialoscope.runs.store import refuse_taken
+    from dialoscope.runs.store import check_target
 
     form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
-        refuse_taken(output, overwrite=overwrite)
+        check_target(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
     choices: dict[str, Any] = {"perturbations": perturbation, "ratios": _ratios(ratios)}
     source = options.read_source(

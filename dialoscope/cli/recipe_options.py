@@ -31,11 +31,17 @@ def with_recipe(
             }
             command(**values, recipe=build(**settings))
 
-        own = [one for one in inspect.signature(command).parameters.values() if one.name != "recipe"]
-        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*own, *options)]
+        own = [
+            parameter
+            for parameter in inspect.signature(command).parameters.values()
+            if parameter.name != "recipe"
+        ]
+        parameters = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*own, *options)
+        ]
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorate
@@ -51,7 +57,7 @@ def _parameters(recipes: Recipes) -> list[inspect.Parameter]:
 def _parameter(name: str, recipes: Recipes) -> inspect.Parameter:
     declared = [settings_of(recipe)[name] for recipe in recipes.values() if name in settings_of(recipe)]
     setting = declared[0]
-    choices = dict.fromkeys(choice for one in declared for choice in one.choices)
+    choices = dict.fromkeys(choice for each in declared for choice in each.choices)
     option = typer.Option(
         f"--{name.replace('_', '-')}",
         help=setting.help + _default(name, recipes),
@@ -83,14 +89,14 @@ def _type(name: str, recipes: Recipes) -> Any:  # noqa: ANN401 - a type, or a ge
 
 
 def _default(name: str, recipes: Recipes) -> str:
-    """The default as it stands in the help, of each recipe where they differ."""
+    """The default as the help shows it, of each recipe where they differ."""
     fields = {
         label: item
         for label, recipe in recipes.items()
         for item in dataclasses.fields(recipe)
         if item.name == name
     }
-    defaults = {label: _shown(item.default).replace(",", ", ") for label, item in fields.items()}
+    defaults = {label: _format_value(item.default).replace(",", ", ") for label, item in fields.items()}
     different = set(defaults.values())
     if not any(different):  # an empty text
         return ""
@@ -99,12 +105,12 @@ def _default(name: str, recipes: Recipes) -> str:
     return f"  [default: {'; '.join(f'{label}: {text}' for label, text in defaults.items())}]"
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _read(value: Any, name: str, recipes: Recipes) -> Any:  # noqa: ANN401 - a value of any type
-    """The setting that a value of the command line stands for; tuples are written with commas."""
+    """The setting from a value of the command line; tuples are written with commas."""
     if not isinstance(value, list):
         return value
     item = _field(name, recipes)
@@ -114,5 +120,5 @@ def _read(value: Any, name: str, recipes: Recipes) -> Any:  # noqa: ANN401 - a v
     except ValueError as error:
         option = f"--{name.replace('_', '-')}"
         raise DialoscopeError(
-            f"{option} {','.join(value)} is not understood; write {option} {_shown(item.default)}."
+            f"{option} {','.join(value)} is not understood; write {option} {_format_value(item.default)}."
         ) from error

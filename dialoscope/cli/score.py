@@ -121,11 +121,11 @@ def score(
 ) -> None:
     """Score replies: systems × metrics, with intervals."""
     import dialoscope
-    from dialoscope.runs.store import refuse_taken
+    from dialoscope.runs.store import check_target
 
     form = options.choose_form(json=json, csv=csv, markdown=markdown, latex=latex)
     if output is not None:
-        refuse_taken(output, overwrite=overwrite)
+        check_target(output, overwrite=overwrite)
     metrics = options.metrics(metric, suite, licence)
     source = options.read_source(
         files,
@@ -167,7 +167,7 @@ def score(
 
 
 @contextmanager
-def _signals_deferred() -> Iterator[None]:
+def _defer_signals() -> Iterator[None]:
     """Defer signals to the end of the block; processes started in it ignore those of the terminal.
 
     An exception raised by a handler would leave a worker half started, and nobody would stop it.
@@ -207,7 +207,7 @@ def _pool(workers: int) -> Iterator[Executor | None]:
 
         def submit(self, *arguments: Any, **options: Any) -> Future[Any]:  # noqa: ANN401
             try:
-                with _signals_deferred():  # this starts workers
+                with _defer_signals():  # this starts workers
                     return super().submit(*arguments, **options)
             except OSError as error:
                 if error.errno in (EPIPE, None):  # a worker ended while another was started
@@ -215,7 +215,7 @@ def _pool(workers: int) -> Iterator[Executor | None]:
                 raise
 
     # Spawned, not forked: a progress bar has threads, which do not survive a fork.
-    with _signals_deferred():  # this starts a process of multiprocessing's own
+    with _defer_signals():  # this starts a process of multiprocessing's own
         pool = Pool(workers, mp_context=get_context("spawn"))
     try:
         yield pool

@@ -121,7 +121,7 @@ class Staging:
 
     @property
     def new(self) -> Path:
-        """Where the file or folder is made."""
+        """The path at which the file or folder is made."""
         return self.path / "new"
 
     @property

@@ -58,7 +58,7 @@ def cell_in_markdown(text: str) -> str:
     return _escape_markup(text).replace("|", "\\|")
 
 
-def listed_in_markdown(lines: Iterable[str]) -> list[str]:
+def list_in_markdown(lines: Iterable[str]) -> list[str]:
     """Return the lines as a Markdown list."""
     return [f"- {plain_in_markdown(line)}" for line in lines]
 

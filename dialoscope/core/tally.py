@@ -36,7 +36,7 @@ class Ragged(NamedTuple):
     """A column with any number of values for each reply."""
 
     values: NDArray[Any]
-    """Those of one reply after those of the reply before it."""
+    """The values of all replies, one reply after the other."""
     lengths: Ints
     """The number of values of each reply."""
 

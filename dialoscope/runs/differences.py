@@ -23,7 +23,7 @@ from dialoscope.runs.resampling import (
     block_sums,
     blocks_of,
     fewest_blocks,
-    halved_pairs,
+    halve_pairs,
     halves_interval,
     halves_p,
     jackknife_error,
@@ -42,7 +42,7 @@ SAME = 1e-9
 
 
 class SideSums(NamedTuple):
-    """How a number is made from sums over replies."""
+    """A number that is a function of sums over replies."""
 
     rows: Callable[[Side], Floats]
     """The values that are added up, a row for each reply."""
@@ -50,7 +50,7 @@ class SideSums(NamedTuple):
 
 
 class SideLeaveOuts(NamedTuple):
-    """How a number is made from everything that a system said."""
+    """A number that is a function of all replies of a system."""
 
     without: Callable[[Side, Ints], Floats]
     """The number with each block of replies left out in turn."""
@@ -67,24 +67,24 @@ class Measure:
     higher_is_better: bool | None
     score: Callable[[Side], float]
     each: Callable[[Side], Floats] | None
-    """The value of each reply; nothing where a system's number is not made from these."""
+    """The value of each reply; None where a system's number is not made from these."""
     form: SideSums | SideLeaveOuts
     depends_on: str | None = None
-    """What both systems need equally many of: words or replies."""
+    """The amount that must be equal for both systems: words or replies."""
     amount: Callable[[Side], int] = lambda side: len(side.rows)
-    """The number of these."""
+    """The number of words or replies of a system."""
     widest: float = math.inf
-    """The largest difference that there can be."""
+    """The largest possible difference."""
 
 
 def measures(result: "Result") -> tuple[Measure, ...]:
     """The metrics of a run, and then the aspects that people rated."""
-    rated = [_rated(aspect, result) for aspect in result.ratings.aspects]
+    rated = [_rating_measure(aspect, result) for aspect in result.ratings.aspects]
     return (*(of_metric(metric, result.label(metric)) for metric in result.metrics), *rated)
 
 
 def of_metric(metric: Metric[Any], name: str) -> Measure:
-    """The measure that a metric is, by its name in a run."""
+    """The measure of a metric, with the name that it has in a run."""
     form = metric.sum_form
     return Measure(
         name,
@@ -110,13 +110,13 @@ def _of_leave_outs(metric: Metric[Any]) -> SideLeaveOuts:
     )
 
 
-def _rated(aspect: str, result: "Result") -> Measure:
+def _rating_measure(aspect: str, result: "Result") -> Measure:
     """The measure whose value of a reply is its mean rating; more is assumed to be better."""
     means = result.ratings.means(aspect, len(result.replies))
 
     def rows(side: Side) -> Floats:
         values = means[side.rows]
-        return side.weighed(np.stack([np.nan_to_num(values), np.isfinite(values).astype(float)], axis=1))
+        return side.weight(np.stack([np.nan_to_num(values), np.isfinite(values).astype(float)], axis=1))
 
     def finish(sums: Floats) -> Floats:
         return ratio(sums[:, 0], sums[:, 1])
@@ -132,7 +132,7 @@ def _rated(aspect: str, result: "Result") -> Measure:
 
 
 class Effect(NamedTuple):
-    """The differences context by context."""
+    """The distribution of the differences over contexts."""
 
     size: float
     """The mean difference in standard deviations of the differences; NaN where they do not vary."""
@@ -154,17 +154,17 @@ class Difference:
     """The difference of the second of two systems from the first."""
 
     first: float
-    """Its value on the contexts that both answered."""
+    """The value of the first system on the contexts that both answered."""
     second: float
     halves: Floats | None
-    """The difference in random halves of the contexts; nothing where it depends on how much there is."""
+    """The difference in random halves of the contexts; None where it depends on the amount of text."""
     left_out: LeaveOuts
     effect: Effect | None
-    """Nothing where the numbers of systems are not made from those of replies."""
+    """None where the numbers of systems are not made from those of replies."""
     chosen: bool = False
-    """Whether it is of as many replies to each context of both systems, for one had more than the other."""
+    """Whether equally many replies to each context were chosen, since one system had more."""
     amounts: tuple[int, int] = (0, 0)
-    """The number of words, or of replies, that it depends on: of the first, and of the second."""
+    """The numbers of words, or of replies, that it depends on, of the first and the second system."""
 
     @property
     def value(self) -> float:
@@ -228,13 +228,13 @@ class Both(NamedTuple):
     first: Side
     second: Side
     items: Ints
-    """Those that both answered."""
+    """The contexts that both answered."""
 
     @classmethod
     def of(cls, first: Side, second: Side) -> "Both":
-        """Their replies to the contexts that both answered."""
+        """Both systems with their replies to the contexts that both answered."""
         return cls(
-            first.answered_by(second), second.answered_by(first), np.intersect1d(first.items, second.items)
+            first.restrict_to(second), second.restrict_to(first), np.intersect1d(first.items, second.items)
         )
 
     def item_blocks(self, most: int, seed: int) -> Ints:
@@ -268,10 +268,10 @@ def _from_halves(
     items: int,
     draws: Resamples,
 ) -> dict[Measure, Difference]:
-    """The same random halves of the contexts serve all measures."""
+    """The differences by measures that are sums, from the same random halves of the contexts."""
     count = min(items, MOST_BLOCKS)
-    pairs = [_paired_sums(form, choices[measure], count, draws.seed) for measure, form in forms.items()]
-    halves = halved_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
+    pairs = [_sum_pairs(form, choices[measure], count, draws.seed) for measure, form in forms.items()]
+    halves = halve_pairs(pairs, draws) if count > 1 else [(np.empty(0), np.empty(0))] * len(pairs)
     left_out = [LeaveOuts(*pair.left_out()) if count > 1 else _NO_LEAVE_OUTS for pair in pairs]
     return {
         measure: _difference(measure, choices[measure], _less(second, first), leave_outs)
@@ -294,14 +294,14 @@ def _sides(choices: Sequence[Both]) -> tuple[Sequence[Side], Sequence[Side]]:
     return [both.first for both in choices], [both.second for both in choices]
 
 
-def _paired_sums(form: SideSums, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
+def _sum_pairs(form: SideSums, choices: Sequence[Both], count: int, seed: int) -> PairedSums:
     """The sums of both systems in each block, means over choices of replies."""
     items = choices[0].items
     blocks = choices[0].item_blocks(MOST_BLOCKS, seed)
     first, second = (
         np.mean(
             [
-                _ordered_sums(form.rows(side), blocks[np.searchsorted(items, side.items)], count)
+                _sum_in_order(form.rows(side), blocks[np.searchsorted(items, side.items)], count)
                 for side in sides
             ],
             axis=0,
@@ -311,7 +311,7 @@ def _paired_sums(form: SideSums, choices: Sequence[Both], count: int, seed: int)
     return PairedSums(first, second, form.finish)
 
 
-def _ordered_sums(rows: Floats, blocks: Ints, count: int) -> Floats:
+def _sum_in_order(rows: Floats, blocks: Ints, count: int) -> Floats:
     """The sums of the rows of each block, added up from the lowest, so that the order of rows cannot show."""
     order = np.lexsort((*rows.T, blocks))
     return block_sums(rows[order], blocks[order], count)
@@ -344,7 +344,7 @@ def _effect(measure: Measure, choices: Sequence[Both]) -> Effect | None:
         return None
     items = choices[0].items
     first, second = (
-        _mean_of_defined(
+        _average_defined(
             [
                 _item_means(measure.each(side), np.searchsorted(items, side.items), len(items))
                 for side in sides
@@ -352,8 +352,8 @@ def _effect(measure: Measure, choices: Sequence[Both]) -> Effect | None:
         )
         for sides in _sides(choices)
     )
-    known = ~np.isnan(first) & ~np.isnan(second)
-    first, second = first[known], second[known]
+    defined = ~np.isnan(first) & ~np.isnan(second)
+    first, second = first[defined], second[defined]
     apart = second - first
     same = np.abs(apart) <= SAME * np.maximum(np.abs(first), np.abs(second))
     spread = float(apart.std(ddof=1)) if len(apart) > 1 else 0.0
@@ -368,12 +368,12 @@ def _effect(measure: Measure, choices: Sequence[Both]) -> Effect | None:
 
 def _item_means(values: Floats, item: Ints, items: int) -> Floats:
     """The mean of the values of each item; NaN where none is defined."""
-    known = ~np.isnan(values)
-    sums = _ordered_sums(np.stack([values[known], np.ones(known.sum())], axis=1), item[known], items)
+    defined = ~np.isnan(values)
+    sums = _sum_in_order(np.stack([values[defined], np.ones(defined.sum())], axis=1), item[defined], items)
     return ratio(sums[:, 0], sums[:, 1])
 
 
-def _mean_of_defined(means: Sequence[Floats]) -> Floats:
-    """Over choices of replies, of each item; NaN where none is defined."""
-    known = ~np.isnan(means)
-    return ratio(np.where(known, means, 0.0).sum(axis=0), known.sum(axis=0))
+def _average_defined(means: Sequence[Floats]) -> Floats:
+    """The mean of each item over choices of replies; NaN where none is defined."""
+    defined = ~np.isnan(means)
+    return ratio(np.where(defined, means, 0.0).sum(axis=0), defined.sum(axis=0))

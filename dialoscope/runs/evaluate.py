@@ -45,7 +45,7 @@ AHEAD = 16
 """Batches handed to an executor before the first must be done."""
 
 _SHOWN = 5
-"""Undefined replies named in a warning."""
+"""The number of undefined replies that are named in a warning."""
 
 
 def evaluate(
@@ -116,7 +116,7 @@ def _check_seed(seed: int) -> None:
 
 
 class Request(NamedTuple):
-    """What to score with."""
+    """The metrics, and the settings of scoring."""
 
     metrics: tuple[Metric[Any], ...]
     missing: str
@@ -126,7 +126,7 @@ class Request(NamedTuple):
 
 @dataclass
 class Collected:
-    """What is collected of the replies while they stream by."""
+    """Ids, ratings and warnings that are collected while the replies are read."""
 
     lint: Lint
     needs: Needs
@@ -141,7 +141,7 @@ class Collected:
     data: Any = field(default_factory=sha256)
     warnings: list[str] = field(default_factory=list)
     undefined: dict[str, list[str]] = field(default_factory=dict)
-    """By the reason, the replies that a metric could not measure."""
+    """The replies that a metric could not measure, by the reason."""
 
     def batches(self, rows: Iterator[Row]) -> Iterator[Sequence[Example]]:
         """The examples in batches; none after missing input that stops the run, but all are checked."""
@@ -164,7 +164,7 @@ class Collected:
                 yield examples
 
     def index(self) -> ReplyIndex:
-        """Which replies there were, and which of them reply to the same."""
+        """The index of the replies, with the context of each."""
         system, by_id, by_context = map(np.concatenate, (self.system, self.by_id, self.by_context))
         shared = _shares_ids(system, by_id)
         if shared:
@@ -177,7 +177,7 @@ class Collected:
         return {"data": data, "replies": len(self.ids), "skipped": log.problem_count}
 
     def all_warnings(self, log: ReadLog) -> list[str]:
-        """Which metrics were left out, and what is odd about the replies."""
+        """Warnings on metrics that were left out, and on the replies."""
         left_out = [
             f"No reply has {need}, so these were left out: {', '.join(map(str, metrics))}."
             for need, metrics in self.needs.left_out().items()
@@ -249,7 +249,7 @@ def _undefined_warning(replies_by_reason: tuple[str, list[str]]) -> str:
 
 
 def _origin(started: datetime, metrics: Sequence[Metric[Any]]) -> dict[str, Any]:
-    """How, when and by what a run was made."""
+    """The provenance of a run."""
     return {
         "models": {signature(model): model.fingerprint for metric in metrics for model in metric.backends},
         "licences": licences.describe(collect_asset_names(metrics)),
@@ -315,7 +315,7 @@ class _Batch(NamedTuple):
 
     tallies: list[Tally]
     undefined: dict[str, list[str]]
-    """By the reason, the replies that a metric could not measure."""
+    """The replies that a metric could not measure, by the reason."""
 
     def add_undefined(self, undefined: dict[str, list[str]]) -> None:
         """Add the replies that a metric could not measure to those of other batches."""
@@ -335,7 +335,7 @@ def _measure_all(
     """
     makers = {metric.statistics: metric for metric in reversed(metrics)}
     parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
-    for measures in _mapped(batches, tuple(makers.values()), on):
+    for measures in _map_batches(batches, tuple(makers.values()), on):
         for key, tally in zip(makers, measures.tallies, strict=True):
             parts[key].append(tally)
         measures.add_undefined(undefined)
@@ -356,7 +356,7 @@ def _measure_together(collected: Collected, scored: Sequence[Metric[Any]]) -> di
     return dict(zip(makers, measures.tallies, strict=True))
 
 
-def _mapped(
+def _map_batches(
     batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
 ) -> Iterator[_Batch]:
     """The measures of each batch in the order of the batches, some of them worked on ahead."""
@@ -391,5 +391,5 @@ def _measure(examples: Sequence[Example], metrics: tuple[Metric[Any], ...]) -> _
 
 
 def _names(batch: Batch, places: set[int]) -> list[str]:
-    replies = [batch[place] for place in sorted(places)]
+    replies = [batch[index] for index in sorted(places)]
     return [f"{example.id!r} of {example.system!r}" for example in replies]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dialoscope.runs.result import Result
 
 SHOWN = 10
-"""Explanations that are shown."""
+"""The number of explanations that are shown."""
 
 
 class TurnExplanation(NamedTuple):
@@ -31,7 +31,7 @@ class TurnExplanation(NamedTuple):
     turn: int
     """Counted from 1, the oldest turn of the context."""
     strength: float
-    """How strongly this turn alone speaks against the reply, between 0 and 1."""
+    """The strength of the evidence of this turn alone against the reply, between 0 and 1."""
 
     def text(self, example: Example | None) -> str:
         """Lines for a person, with the texts if the example is known."""
@@ -43,13 +43,13 @@ class TurnExplanation(NamedTuple):
 
 
 class PartsExplanation(NamedTuple):
-    """What the parts of a metric add to the value of a reply."""
+    """The contributions of the parts of a metric to the value of a reply."""
 
     id: str
     system: str
     value: float
     parts: Mapping[str, float | None]
-    """By name; None where a part is undefined."""
+    """The parts by name; None where a part is undefined."""
 
     def text(self, example: Example | None) -> str:
         """Lines for a person, with the reply if the example is known."""

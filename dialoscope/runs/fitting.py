@@ -14,11 +14,11 @@ from dialoscope.runs.result import ReplyIndex, Result
 
 
 class Fits(NamedTuple):
-    """Metrics whose scales are set."""
+    """Metrics with their scales."""
 
     metrics: tuple[Metric[Any], ...]
     fitted: tuple[str, ...]
-    """The names of those that were fitted to these replies."""
+    """The names of the metrics that were fitted to these replies."""
     warnings: tuple[str, ...]
 
 

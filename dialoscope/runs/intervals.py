@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MEANS = ("replies", "contexts")
-"""What a mean is over: replies, so that a context with more of them counts more, or contexts, all alike."""
+"""Means are over replies, so that a context with more of them counts more, or over contexts, all alike."""
 
 
 class Side(NamedTuple):
@@ -39,19 +39,19 @@ class Side(NamedTuple):
     tallies: Mapping[Hashable, Tally]
     """The statistics of all replies of the run."""
     rows: Ints
-    """Which of them are the system's."""
+    """The rows of the system's replies."""
     items: Ints
-    """What each of these replies to."""
+    """The context of each of these replies, as a number."""
     replies: "ReplyIndex"
     """All replies of the run."""
     mean: str = MEANS[0]
-    """What means are over."""
+    """Whether means are over replies or over contexts."""
     name: str = ""
-    """The system."""
+    """The name of the system."""
 
     @classmethod
     def of(cls, result: "Result", system: str, mean: str = MEANS[0]) -> "Side":
-        """A system of a run."""
+        """The replies of a system of a run."""
         if mean not in MEANS:
             raise DialoscopeError(f"mean is '{mean}'; it must be one of: {', '.join(MEANS)}.")
         rows = result.rows(system)
@@ -69,24 +69,24 @@ class Side(NamedTuple):
         return score_from_rows(self.sums(of, form), form.finish)
 
     def sums(self, of: Metric[Any], form: SumForm) -> Floats:
-        """What a metric adds up, a row for each reply, weighted."""
+        """The terms that a metric adds up, a row for each reply, weighted."""
         rows = form.rows(self.tally(of))
-        return rows if of.depends_on == "replies" else self.weighed(rows)
+        return rows if of.depends_on == "replies" else self.weight(rows)
 
-    def weighed(self, rows: Floats) -> Floats:
-        """Rows of replies, so that replies count alike, or the contexts that they are to."""
+    def weight(self, rows: Floats) -> Floats:
+        """The rows weighted so that replies count alike, or contexts do."""
         if self.mean == MEANS[0] or not len(rows):
             return rows
         _, item, counts = np.unique(self.items, return_inverse=True, return_counts=True)
         return rows * (len(rows) / len(counts) / counts[item])[:, None]
 
-    def answered_by(self, other: "Side") -> "Side":
-        """Only the replies to what the other system replied to as well."""
-        return self.some(np.isin(self.items, other.items))
+    def restrict_to(self, other: "Side") -> "Side":
+        """The replies to contexts that the other system replied to as well."""
+        return self.select(np.isin(self.items, other.items))
 
-    def some(self, kept: NDArray[Any]) -> "Side":
-        """Only some of the replies."""
-        return self._replace(rows=self.rows[kept], items=self.items[kept])
+    def select(self, chosen: NDArray[Any]) -> "Side":
+        """The side with some of the replies."""
+        return self._replace(rows=self.rows[chosen], items=self.items[chosen])
 
 
 SUBSAMPLES = 20
@@ -99,16 +99,19 @@ def with_equal_numbers(sides: Sequence[Side], seed: int) -> list[tuple[Side, ...
     The sides themselves, once, where they have equally many to begin with.
     """
     items = reduce(np.intersect1d, [side.items for side in sides])
-    common = [side.some(np.isin(side.items, items)) for side in sides]
+    common = [side.select(np.isin(side.items, items)) for side in sides]
     counts = np.stack([np.unique(side.items, return_counts=True)[1] for side in common])
     fewest = counts.min(axis=0, initial=np.iinfo(np.int64).max)
     if (counts == fewest).all():
         return [tuple(common)]
-    return [tuple(_chosen(side, fewest, [seed, choice]) for side in common) for choice in range(SUBSAMPLES)]
+    return [
+        tuple(_choose_replies(side, fewest, [seed, choice]) for side in common)
+        for choice in range(SUBSAMPLES)
+    ]
 
 
-def _chosen(side: Side, most: Ints, seed: Sequence[int]) -> Side:
-    """So many replies to each item at random, whatever order they and the systems came in."""
+def _choose_replies(side: Side, most: Ints, seed: Sequence[int]) -> Side:
+    """Choose so many replies to each item at random, whatever order they and the systems came in."""
     rng = np.random.default_rng([*seed, crc32(side.name.encode("utf-8", "replace"))])
     by_name = side.replies.place_by_name[side.rows]
     key = np.empty(len(by_name))
@@ -116,13 +119,13 @@ def _chosen(side: Side, most: Ints, seed: Sequence[int]) -> Side:
     item = np.unique(side.items, return_inverse=True)[1]
     order = np.lexsort((key, item))
     position = np.arange(len(order)) - np.searchsorted(item[order], item[order])
-    return side.some(np.sort(order[position < most[item[order]]]))
+    return side.select(np.sort(order[position < most[item[order]]]))
 
 
 def intervals(
     side: Side, metrics: Sequence[Metric[Any]], draws: Resamples, confidence: float
 ) -> dict[Metric[Any], Interval]:
-    """Where the values would fall with other items of the same kind.
+    """The intervals of the values over other items of the same kind.
 
     The interval of a metric does not depend on which other metrics there are: all of them see the same
     resamples of the items, and sums are exact in whatever order they are added up.
@@ -141,7 +144,7 @@ def intervals(
 def _bootstrap_intervals(
     side: Side, forms: Mapping[Metric[Any], SumForm], draws: Resamples, confidence: float
 ) -> dict[Metric[Any], Interval]:
-    """Those of all metrics at once: their sums are resampled together."""
+    """The intervals of all metrics that are sums, which are resampled together."""
     blocks = blocks_of(side.items, MOST_BLOCKS, draws.seed)
     count = int(blocks.max(initial=-1)) + 1
     if count < 2 or not forms:

@@ -9,7 +9,7 @@ from dialoscope.core.records import Example
 from dialoscope.metrics import Metric
 
 POLICIES = ("stop", "undefined", "leave-out")
-"""What is done with a reply that has missing input."""
+"""The ways to treat a reply with missing input."""
 
 
 @dataclass
@@ -27,14 +27,14 @@ class Needs:
 
     metrics: Sequence[Metric[Any]]
     policy: str
-    """`stop`, count replies with missing input as `undefined`, or `leave-out` metrics that all replies lack
-    the input of."""
+    """`stop`, count replies with missing input as `undefined`, or `leave-out` metrics whose input is missing
+    for all replies."""
     seen: int = 0
     missing: dict[str, MissingInput] = field(default_factory=dict)
-    """By the kind of input."""
+    """The replies with missing input, by the kind of input."""
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Count what these replies lack."""
+        """Count the missing input of these replies."""
         self.seen += len(examples)
         for need in sorted({need for metric in self.metrics for need in metric.needs}):
             ids = [example.id for example in examples if not _has(example, need)]
@@ -47,7 +47,7 @@ class Needs:
         return self.policy == "stop" and bool(self.missing)
 
     def left_out(self) -> dict[str, list[Metric[Any]]]:
-        """By the kind of input that no reply has, the metrics that need it and are left out."""
+        """The metrics that are left out, by the kind of input that no reply has."""
         if self.policy != "leave-out":
             return {}
         absent = [need for need, missing in self.missing.items() if missing.count == self.seen]

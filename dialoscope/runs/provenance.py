@@ -1,4 +1,4 @@
-"""Where a result comes from: enough to make it again, and to see that it was not changed."""
+"""The provenance of a result: its data, settings and software, to repeat and to check it."""
 
 import platform
 import sys
@@ -13,17 +13,17 @@ from dialoscope.data.problems import describe_skipped
 
 @dataclass(frozen=True)
 class Provenance:
-    """How, when, from what data and by what software a run was made."""
+    """The data, the settings, the software and the time of a run."""
 
     data: str
     """Hash of all examples in their order, whatever file format they came in."""
     source: Mapping[str, Any] | None
-    """How the data was read, if it came from files that can be read again."""
+    """The files and settings with which the data was read, if it can be read again."""
     replies: int
     skipped: int
     """Malformed rows that were left out."""
     missing: str
-    """What was done with replies whose input for a metric is missing: stop, undefined or leave-out."""
+    """The treatment of replies with missing input: stop, undefined or leave-out."""
     seed: int
     command: str
     started: str
@@ -31,11 +31,11 @@ class Provenance:
     versions: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
-    """By its signature, a hash of what is behind each model: weights, tokenizer, data."""
+    """A hash of the weights, tokenizer and data of each model, by its signature."""
     fitted: tuple[str, ...] = ()
-    """Metrics whose scales were fitted to these very replies."""
+    """The metrics whose scales were fitted to these replies."""
     licences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By its name, the licence and the terms of each asset that the numbers were made with."""
+    """The licence and the terms of each asset that the numbers were made with, by its name."""
 
     def list_licences(self) -> list[str]:
         """A line for each asset that the numbers were made with."""
@@ -45,7 +45,7 @@ class Provenance:
         ]
 
     def notices(self) -> list[str]:
-        """What a reader of the numbers should be told about the data."""
+        """Warnings on the data for readers of the numbers."""
         left_out = describe_skipped(self.skipped)
         is_warned_of = not self.skipped or any(text.startswith(left_out) for text in self.warnings)
         return [*self.warnings] if is_warned_of else [f"{left_out}.", *self.warnings]
@@ -56,7 +56,7 @@ _NEURAL = ("torch", "transformers", "tokenizers", "safetensors")
 
 
 def versions(*, neural: bool = False) -> dict[str, str]:
-    """The versions of everything that has a part in the numbers, of what models need where one has."""
+    """The versions of the packages that affect the numbers; those of models only where one was used."""
     installed = {dist.name for dist in metadata.distributions()} if neural else set()
     wanted = (*_PACKAGES, *(name for name in _NEURAL if name in installed))
     packages = {name: metadata.version(name) for name in wanted}

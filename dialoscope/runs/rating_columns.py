@@ -1,4 +1,4 @@
-"""What people said of the replies of a run, in columns."""
+"""The ratings of the replies of a run, in columns."""
 
 from array import array
 from collections.abc import Collection, Iterable, Sequence
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class AspectRatings(NamedTuple):
-    """What people said of one aspect, a row for each rating that has a value."""
+    """The ratings of one aspect, a row for each rating that has a value."""
 
     reply: Ints
     rater: Ints
-    """The place of the rater among `raters`."""
+    """The index of the rater in `raters`."""
     value: Floats
     raters: tuple[str, ...]
-    """Those who gave a value; numbers in their order, then names."""
+    """The raters who gave a value; numbers in their order, then names."""
     missing: int
     """Ratings without a value."""
 
@@ -36,44 +36,44 @@ class Ratings:
     """One row for each rating; NaN where a rater gave no value."""
 
     reply: Ints
-    """The place of the rated reply in the run."""
+    """The row of the rated reply in the run."""
     aspect: tuple[str, ...]
     rater: tuple[str, ...]
     value: Floats
     notes: tuple[str, ...] = ()
-    """What a reader must know of them: how many belong to no reply, how they were scaled."""
+    """Notes on the ratings, such as the number that belong to no reply, and their scale."""
 
     @classmethod
     def of(cls, replies: "ReplyIndex", records: "Ratings | Iterable[Rating]") -> "Ratings":
-        """Ratings from a file of their own, each at the reply it is of."""
+        """The ratings of a file, each at its reply."""
         if isinstance(records, Ratings):
             return records
         held = tuple(records)
-        found = find(replies, held, "rating")
+        matches = find(replies, held, "rating")
         builder = RatingsBuilder()
-        for row, one in zip(found.reply.tolist(), held, strict=True):
+        for row, rating in zip(matches.reply.tolist(), held, strict=True):
             if row >= 0:
-                builder.add(row, (one,))
-        return replace(builder.build(), notes=found.notes)
+                builder.add(row, (rating,))
+        return replace(builder.build(), notes=matches.notes)
 
     @property
     def aspects(self) -> tuple[str, ...]:
-        """What was rated, in the order it first came."""
+        """The rated aspects, in the order of their first ratings."""
         return tuple(dict.fromkeys(self.aspect))
 
     def named(self, aspect: str) -> str:
-        """The aspect that is meant; one that differs in case alone will do."""
+        """The name of a rated aspect; upper and lower case do not matter."""
         if aspect in self.aspects:
             return aspect
-        alike = [one for one in self.aspects if one.casefold() == aspect.casefold()]
+        alike = [name for name in self.aspects if name.casefold() == aspect.casefold()]
         if len(alike) == 1:
             return alike[0]
         if not self.aspects:
             raise DialoscopeError("There are no ratings; give a file of them with --ratings (ratings=).")
         closest = closest_names(aspect, self.aspects)
         guess = f" (did you mean '{printable(closest[0])}'?)" if closest else ""
-        known = ", ".join(map(printable, self.aspects))
-        raise DialoscopeError(f"Nobody rated '{printable(aspect)}'{guess}; what was rated: {known}.")
+        names = ", ".join(map(printable, self.aspects))
+        raise DialoscopeError(f"Nobody rated '{printable(aspect)}'{guess}; what was rated: {names}.")
 
     def __len__(self) -> int:
         return len(self.reply)
@@ -88,32 +88,32 @@ class Ratings:
     __hash__ = None  # type: ignore[assignment]
 
     def of_aspect(self, aspect: str) -> AspectRatings:
-        """What was said of one aspect."""
+        """The ratings of one aspect that have a value."""
         of = np.flatnonzero(np.array(self.aspect, dtype=object) == aspect)
         rows = of[np.isfinite(self.value[of])]
         whose = [self.rater[row] for row in rows.tolist()]
         raters = sorted(set(whose), key=_numbers_first)
-        place = {name: at for at, name in enumerate(raters)}
-        rater = np.array([place[name] for name in whose], np.int64)
+        index = {name: at for at, name in enumerate(raters)}
+        rater = np.array([index[name] for name in whose], np.int64)
         return AspectRatings(self.reply[rows], rater, self.value[rows], tuple(raters), len(of) - len(rows))
 
     def without(self, raters: Collection[str], aspect: str) -> "Ratings":
-        """All but what these raters said of an aspect."""
+        """The ratings without those of an aspect by these raters."""
         pairs = zip(self.aspect, self.rater, strict=True)
-        return self._some([of != aspect or rater not in raters for of, rater in pairs])
+        return self._select([of != aspect or rater not in raters for of, rater in pairs])
 
     def of_replies(self, replies: Ints) -> "Ratings":
-        """Only what was said of these replies."""
-        return self._some(np.isin(self.reply, replies).tolist())
+        """The ratings of these replies."""
+        return self._select(np.isin(self.reply, replies).tolist())
 
     def with_replies(self, rows: Ints) -> "Ratings":
-        """The same if the replies had come in this order, those of each reply by aspect and rater."""
+        """The ratings with the replies in this order, and those of each reply sorted by aspect and rater."""
         reply = np.argsort(rows)[self.reply]
         keys = list(zip(reply.tolist(), self.aspect, self.rater, strict=True))
         return replace(self, reply=reply)._at(sorted(range(len(keys)), key=keys.__getitem__))
 
-    def _some(self, kept: Sequence[bool]) -> "Ratings":
-        return self._at(np.flatnonzero(kept).tolist())
+    def _select(self, chosen: Sequence[bool]) -> "Ratings":
+        return self._at(np.flatnonzero(chosen).tolist())
 
     def _at(self, rows: Sequence[int]) -> "Ratings":
         aspect, rater = (tuple(column[row] for row in rows) for column in (self.aspect, self.rater))
@@ -138,7 +138,7 @@ class RatingsBuilder:
     rater: list[str] = field(default_factory=list)
 
     def add(self, reply: int, ratings: Iterable[Rating]) -> None:
-        """The ratings of the reply at this place."""
+        """Add the ratings of the reply in this row."""
         for rating in ratings:
             self.reply.append(reply)
             self.value.append(float("nan") if rating.value is None else rating.value)
@@ -146,7 +146,7 @@ class RatingsBuilder:
             self.rater.append(rating.rater)
 
     def build(self) -> Ratings:
-        """All of them."""
+        """The collected ratings."""
         return Ratings(
             np.array(self.reply, np.int64), tuple(self.aspect), tuple(self.rater), np.array(self.value, float)
         )

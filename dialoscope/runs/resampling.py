@@ -1,4 +1,4 @@
-"""How reliable a number is: resampling of statistics, never of text. Arrays in, numbers out.
+"""Resampling of statistics, never of text, for intervals and tests. Arrays in, numbers out.
 
 What is resampled is the item, that is all replies to one context: replies to the same context are not
 independent of each other, and two systems are compared on the items both of them answered. Three ways, each
@@ -6,7 +6,7 @@ where simulation with a known truth found it best (docs/statistics.md):
 
 - the value of one system: a bootstrap of items, with percentiles that allow for their number;
 - a difference, or a correlation: random halves of the items, which give an interval and a test that agree;
-- a number that depends on how much there is, such as Distinct: a jackknife of blocks of items.
+- a number that depends on the amount of text, such as Distinct: a jackknife of blocks of items.
 """
 
 import math
@@ -32,14 +32,14 @@ SAME = 1e-12
 
 
 class Resamples(NamedTuple):
-    """How often to resample, and from which seed."""
+    """The number of resamples, and their seed."""
 
     times: int
     seed: int
 
 
 class Interval(NamedTuple):
-    """Where the number would fall with other items of the same kind; NaN where that cannot be said."""
+    """The interval of a number over other items of the same kind; NaN where it is unknown."""
 
     low: float
     high: float
@@ -80,9 +80,9 @@ def round_for_exact_sums(sums: Floats) -> Floats:
 
 
 def bootstrap_weights(blocks: int, draws: Resamples) -> Iterator[Floats]:
-    """How often each block is drawn when as many as there are are drawn with replacement, a row a draw.
+    """The frequency of each block in samples of all blocks with replacement, a row for each sample.
 
-    A hundred draws at a time, which keeps them small; always the same for one seed.
+    A hundred samples at a time, which keeps them small; always the same for one seed.
     """
     rng = np.random.default_rng(draws.seed)
     for first in range(0, draws.times, 100):
@@ -108,12 +108,12 @@ def percentile_interval(drawn: Floats, confidence: float, blocks: int) -> Interv
     """
     if not len(drawn) or np.isnan(drawn).any():
         return UNKNOWN
-    tail = _expanded((1 - confidence) / 2, blocks)
+    tail = _expand_tail((1 - confidence) / 2, blocks)
     low, high = map(float, np.quantile(drawn, [tail, 1 - tail]))
     return Interval(low, high) if high - low > SAME * max(abs(low), abs(high)) else UNKNOWN
 
 
-def _expanded(tail: float, blocks: int) -> float:
+def _expand_tail(tail: float, blocks: int) -> float:
     from scipy.special import ndtr, stdtrit
 
     return float(ndtr(math.sqrt(blocks / (blocks - 1)) * stdtrit(blocks - 1, tail)))
@@ -123,7 +123,7 @@ def _expanded(tail: float, blocks: int) -> float:
 
 
 def half_weights(blocks: int, draws: Resamples) -> Iterator[Floats]:
-    """Which blocks are in each half (1) and which are not (0), a row a half.
+    """The blocks that are in each half (1) and those that are not (0), a row for each half.
 
     A coin is thrown for each block, and after each half comes the other. Where there are no more sets of
     blocks than halves are asked for, all of them are given, save the empty one. A hundred at a time, which
@@ -156,27 +156,27 @@ def halves_interval(values: Floats, confidence: float, *, flat: bool = False) ->
 
     If contributions of blocks are as often too high as too low, each gap between the values of two halves is
     as likely as another to hold the true value (Hartigan, 1969, https://doi.org/10.2307/2286069). The
-    interval excludes 0 where `halves_p` is below 1 - confidence, and only there. Halves without a value may
-    lie on either side, and count on both. What is the same in all halves has no interval, save where that is
+    interval excludes 0 where `halves_p` is below 1 - confidence, and only there. Halves without a value could
+    be on either side, and count on both. What is the same in all halves has no interval, save where that is
     asked for: two columns may be equal by what they are.
     """
-    values = np.sort(_levelled(values), axis=0)  # undefined ones come last
+    values = np.sort(_round_to_zero(values), axis=0)  # undefined ones come last
     defined = (~np.isnan(values)).sum(axis=0)
     rank = _rank_of_end(len(values), confidence) - (len(values) - defined)
-    known = (rank > 0) & (defined >= (1 - MOST_UNDEFINED) * len(values))
-    places = np.stack([np.where(known, rank - 1, 0), np.where(known, defined - rank, 0)])
+    has_interval = (rank > 0) & (defined >= (1 - MOST_UNDEFINED) * len(values))
+    places = np.stack([np.where(has_interval, rank - 1, 0), np.where(has_interval, defined - rank, 0)])
     ends: Floats = np.take_along_axis(values, places, axis=0) if len(values) else np.zeros(places.shape)
     varies = ends[1] - ends[0] > SAME * np.abs(ends).max(axis=0)
-    return np.where(known & (flat | varies), ends, np.nan)
+    return np.where(has_interval & (flat | varies), ends, np.nan)
 
 
 def halves_p(values: Floats) -> Floats:
-    """Two-sided: how often random halves have the other sign, (…), from their values, (halves, …).
+    """Two-sided p-values, (…), from the values in random halves, (halves, …): the share with the other sign.
 
     For means it is the p-value of approximate randomisation (Noreen, 1989), in which blocks change their
     sign: the two halves that a choice of signs makes then have different signs themselves.
     """
-    values = _levelled(values)
+    values = _round_to_zero(values)
     undefined = np.isnan(values)
     other = np.minimum((values <= 0).sum(axis=0), (values >= 0).sum(axis=0)) + undefined.sum(axis=0)
     p = np.minimum(2 * (other + 1) / (len(values) + 1), 1.0)
@@ -184,17 +184,17 @@ def halves_p(values: Floats) -> Floats:
 
 
 def _rank_of_end(halves: Any, confidence: float) -> Any:  # noqa: ANN401 - numbers or arrays
-    """How manieth the ends are from below and from above; 0 where even the outermost are too near."""
+    """The rank of the ends from below and from above; 0 if there are too few halves."""
     return (np.ceil(round(1 - confidence, 12) * (halves + 1) / 2 - 1e-9) - 1).astype(np.int64)
 
 
-def _levelled(values: Floats) -> Floats:
-    """With 0 for what rounding alone keeps from it."""
+def _round_to_zero(values: Floats) -> Floats:
+    """The values with 0 in place of those that differ from it by rounding alone."""
     largest = np.abs(np.where(np.isfinite(values), values, 0)).max(axis=0, initial=0)
     return np.where(np.abs(values) <= SAME * largest, 0.0, values)
 
 
-# A number that depends on how much there is: a jackknife
+# A number that depends on the amount of text: a jackknife
 
 
 def jackknife_interval(
@@ -202,9 +202,9 @@ def jackknife_interval(
 ) -> Interval:
     """Value ± Student's t times the jackknife's standard error.
 
-    For numbers that depend on how much is drawn, such as the share of different n-grams: drawing with
-    replacement repeats replies and so lowers them all, which no bootstrap interval survives. `others` are the
-    values with blocks left out of a second sample, whose error adds to that of the first.
+    For numbers that depend on the amount of text, such as the share of different n-grams: sampling with
+    replacement repeats replies and so lowers them all, so that no bootstrap interval is valid. `others` are
+    the values with blocks left out of a second sample, whose error adds to that of the first.
     """
     samples = [left_out] if others is None or not len(others) else [left_out, others]
     errors = list(map(jackknife_error, samples))
@@ -227,7 +227,7 @@ def jackknife_error(left_out: Floats) -> float:
 
 
 def jackknife_p(difference: float, left_out: Floats, blocks: int) -> float:
-    """How surprising the difference would be if there were none (two-sided t-test).
+    """The p-value of no difference (two-sided t-test).
 
     No exchange of systems within k blocks can be rarer than 2 in 2**k, however small the error looks;
     `blocks` are those that have a part in the difference.
@@ -239,8 +239,8 @@ def jackknife_p(difference: float, left_out: Floats, blocks: int) -> float:
         return 1.0
     from scipy.special import stdtr
 
-    found = float(2 * stdtr(len(left_out) - 1, -abs(difference) / error)) if error > 0 else 0.0
-    return min(max(found, 2.0 ** (1 - blocks)), 1.0)
+    p = float(2 * stdtr(len(left_out) - 1, -abs(difference) / error)) if error > 0 else 0.0
+    return min(max(p, 2.0 ** (1 - blocks)), 1.0)
 
 
 def studentised_bounds(value: float, left_out: Floats, confidence: float, draws: Resamples) -> Interval:
@@ -263,13 +263,13 @@ def studentised_bounds(value: float, left_out: Floats, confidence: float, draws:
     varies = spread > SAME * np.abs(worth).max()
     far = np.where(means == 0, 0, np.copysign(math.inf, means))
     units = np.where(varies, means / np.where(varies, spread, 1), far)
-    place = round(confidence * (len(units) - 1))
-    low, high = np.sort(units)[[-1 - place, place]].tolist()
+    index = round(confidence * (len(units) - 1))
+    low, high = np.sort(units)[[-1 - index, index]].tolist()
     return Interval(value - high * error, value - low * error)
 
 
 class PairedSums(NamedTuple):
-    """The sums of two systems over the same blocks, and how a number is made of sums."""
+    """The sums of two systems over the same blocks, and the function that makes a number of sums."""
 
     first: Floats
     """(blocks, statistics), as the second."""
@@ -282,7 +282,7 @@ class PairedSums(NamedTuple):
         return first, second
 
 
-def halved_pairs(pairs: Sequence[PairedSums], draws: Resamples) -> list[tuple[Floats, Floats]]:
+def halve_pairs(pairs: Sequence[PairedSums], draws: Resamples) -> list[tuple[Floats, Floats]]:
     """The numbers of two systems in random halves of the same blocks, each pair as if it were alone."""
     rounded = [
         pair._replace(first=round_for_exact_sums(pair.first), second=round_for_exact_sums(pair.second))

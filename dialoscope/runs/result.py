@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dialoscope.runs.explanations import PartsExplanation, TurnExplanation
 
 Intervals = Mapping[str, Mapping[Metric[Any], Interval]]
-"""By system, by metric."""
+"""Intervals by system and metric."""
 
 DRAWS = 1000
 CONFIDENCE = 0.95
@@ -95,7 +95,7 @@ class Result(SharedWork):
         return metric.score(self.tallies[metric.statistics].take(self.rows(system)))
 
     def notes(self, of: Metric[Any] | str, system: str) -> Notes:
-        """What is shown with the value of a system."""
+        """The notes that are shown with the value of a system."""
         metric = self.named(of)
         return metric.notes(self.tallies[metric.statistics].take(self.rows(system)))
 
@@ -128,7 +128,7 @@ class Result(SharedWork):
         self, of: Metric[Any] | str, system: str, confidence: float = CONFIDENCE, draws: int = DRAWS
     ) -> Interval:
         """The interval of the system's value over other contexts of the same kind."""
-        check_chance(confidence, draws)
+        check_resampling(confidence, draws)
         metric, resamples = self.named(of), Resamples(draws, self.provenance.seed)
         return intervals.intervals(self._side(system), [metric], resamples, confidence)[metric]
 
@@ -138,7 +138,7 @@ class Result(SharedWork):
         From so many random halves of the items that both answered, of which 95 % confidence needs six; NaN
         where the metric is undefined.
         """
-        check_chance(CONFIDENCE, draws)
+        check_resampling(CONFIDENCE, draws)
         return self._comparison(self.named(of), self._side(system), self._side(other), draws).p
 
     def table(
@@ -156,13 +156,13 @@ class Result(SharedWork):
         each metric with people (`trust=dialoscope.trust()`). Means are over "replies", or over "contexts",
         which then count alike however many replies they have.
         """
-        check_chance(confidence, draws)
+        check_resampling(confidence, draws)
         settings = confidence, draws, significance, mean
         table = self.once(("table", *settings), lambda: self._make_table(*settings))
         if trust is None:
             return table
-        known = {self.label(metric): trust.of(metric) for metric in self.metrics}
-        return replace(table, cells=tuple(_add_trust(cell, known[cell.metric]) for cell in table.cells))
+        by_metric = {self.label(metric): trust.of(metric) for metric in self.metrics}
+        return replace(table, cells=tuple(_add_trust(cell, by_metric[cell.metric]) for cell in table.cells))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the run into a folder, all or nothing."""
@@ -190,7 +190,7 @@ class Result(SharedWork):
     def to_columns(self) -> dict[str, Any]:
         """id, system, and a column of values for each metric."""
         names = np.array(self.systems, dtype=object)
-        columns = {self.label(one): self.values(one) for one in self.metrics if one.of_replies}
+        columns = {self.label(metric): self.values(metric) for metric in self.metrics if metric.of_replies}
         return {"id": list(self.replies.ids), "system": names[self.replies.system].tolist(), **columns}
 
     def to_pandas(self) -> "pandas.DataFrame":
@@ -218,7 +218,7 @@ class Result(SharedWork):
         )
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
+        """The representation in a notebook."""
         return self.table().markdown()
 
     def __eq__(self, other: object) -> bool:
@@ -227,28 +227,28 @@ class Result(SharedWork):
             return NotImplemented
         ours, theirs = (
             (
-                one.replies.ids,
-                one.systems,
-                one.metrics,
-                one.replies.system.tolist(),
-                one.replies.item.tolist(),
+                result.replies.ids,
+                result.systems,
+                result.metrics,
+                result.replies.system.tolist(),
+                result.replies.item.tolist(),
             )
-            for one in (self, other)
+            for result in (self, other)
         )
         return (
             ours == theirs
             and self.ratings == other.ratings
             and all(
-                np.array_equal(self._numbers(one), other._numbers(one), equal_nan=True)
-                for one in self.metrics
+                np.array_equal(self._numbers(metric), other._numbers(metric), equal_nan=True)
+                for metric in self.metrics
             )
         )
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _numbers(self, one: Metric[Any]) -> Floats:
+    def _numbers(self, metric: Metric[Any]) -> Floats:
         """All values of a metric, those of the replies and those of the systems."""
-        return np.concatenate([self.values(one), [self.score(one, system) for system in self.systems]])
+        return np.concatenate([self.values(metric), [self.score(metric, system) for system in self.systems]])
 
     def named(self, of: Metric[Any] | str) -> Metric[Any]:
         """The metric of this run with this name, with or without its fitted scale."""
@@ -272,79 +272,81 @@ class Result(SharedWork):
     def _make_table(self, confidence: float, draws: int, significance: bool, mean: str) -> Table:
         sides = {system: self._side(system, mean) for system in self.systems}
         resamples = Resamples(draws, self.provenance.seed)
-        found = self.once(
+        by_system = self.once(
             ("intervals", confidence, draws, mean),
             lambda: {
                 system: intervals.intervals(side, self.metrics, resamples, confidence)
                 for system, side in sides.items()
             },
         )
-        rows = [self._row(metric, sides, found, draws if significance else None) for metric in self.metrics]
+        rows = [
+            self._row(metric, sides, by_system, draws if significance else None) for metric in self.metrics
+        ]
         cells = tuple(cell for row in rows for cell in row)
         labels = tuple(map(self.label, self.metrics))
         return Table(cells, self.systems, labels, confidence, mean if _are_uneven(sides.values()) else "")
 
     def _comparison(
-        self, one: Metric[Any], side: intervals.Side, other: intervals.Side, draws: int
+        self, metric: Metric[Any], side: intervals.Side, other: intervals.Side, draws: int
     ) -> "_Comparison":
         both = Both.of(side, other)
-        chance = Resamples(draws, self.provenance.seed)
-        (found,) = differences([of_metric(one, self.label(one))], both, chance)
-        return _Comparison(found.p, len(both.items))
+        resamples = Resamples(draws, self.provenance.seed)
+        (difference,) = differences([of_metric(metric, self.label(metric))], both, resamples)
+        return _Comparison(difference.p, len(both.items))
 
     def _side(self, system: str, mean: str = intervals.MEANS[0]) -> intervals.Side:
         return intervals.Side.of(self, system, mean)
 
     def _row(
         self,
-        one: Metric[Any],
+        metric: Metric[Any],
         sides: Mapping[str, intervals.Side],
         intervals: Intervals,
         draws: int | None,
     ) -> list[Cell]:
-        """The cells of a metric, tested against the best if a number of draws says how."""
-        scores = {system: side.score(one) for system, side in sides.items()}
-        best = best_of(scores, one.higher_is_better)
-        undefined = np.isnan(self.values(one)) if one.of_replies else np.zeros(len(self.replies), bool)
+        """The cells of a metric, tested against the best system if a number of draws is given."""
+        scores = {system: side.score(metric) for system, side in sides.items()}
+        best = best_of(scores, metric.higher_is_better)
+        undefined = np.isnan(self.values(metric)) if metric.of_replies else np.zeros(len(self.replies), bool)
         cells = []
         for system, value in scores.items():
             tested = draws is not None and best is not None and value != scores[best]
             comparison = (
-                self._comparison(one, sides[system], sides[str(best)], max(draws or 0, HALVES))
+                self._comparison(metric, sides[system], sides[str(best)], max(draws or 0, HALVES))
                 if tested
                 else None
             )
-            rows, tally = self.rows(system), sides[system].tally(one)
-            notes = one.notes(tally)
+            rows, tally = self.rows(system), sides[system].tally(metric)
+            notes = metric.notes(tally)
             cells.append(
                 Cell(
                     system=system,
-                    metric=self.label(one),
+                    metric=self.label(metric),
                     value=value,
-                    low=intervals[system][one].low,
-                    high=intervals[system][one].high,
+                    low=intervals[system][metric].low,
+                    high=intervals[system][metric].high,
                     replies=len(rows),
                     items=len(np.unique(self.replies.item[rows])),
                     undefined=int(undefined[rows].sum()),
                     best=best is not None and value == scores[best],
                     p=comparison.p if comparison else None,
                     compared=comparison.items if comparison else None,
-                    signature=one.signature,
+                    signature=metric.signature,
                     beside=notes.numbers,
-                    depends_on=one.depends_on or "",
-                    amount=one.amount(tally),
-                    caution=notes.warning or self._warn_of_own_scale(one),
+                    depends_on=metric.depends_on or "",
+                    amount=metric.amount(tally),
+                    caution=notes.warning or self._warn_of_own_scale(metric),
                 )
             )
         return cells
 
-    def _warn_of_own_scale(self, one: Metric[Any]) -> str:
+    def _warn_of_own_scale(self, metric: Metric[Any]) -> str:
         """A warning about a scale that is fitted to one system alone."""
-        if len(self.systems) > 1 or str(one) not in self.provenance.fitted:
+        if len(self.systems) > 1 or str(metric) not in self.provenance.fitted:
             return ""
         return (
-            f"{self.label(one)} has a scale fitted to this system alone; to compare another with it, score "
-            "that one with --scales-from and this run (scales_from=)."
+            f"{self.label(metric)} has a scale fitted to this system alone; to compare another with it, "
+            "score that one with --scales-from and this run (scales_from=)."
         )
 
 
@@ -377,7 +379,7 @@ def _are_uneven(sides: Iterable[intervals.Side]) -> bool:
 
 def check_halves(confidence: float, draws: int) -> None:
     """Refuse too few random halves for an interval of this confidence."""
-    check_chance(confidence, draws)
+    check_resampling(confidence, draws)
     needed = fewest_halves(confidence)
     if draws < needed:
         raise DialoscopeError(
@@ -386,7 +388,7 @@ def check_halves(confidence: float, draws: int) -> None:
         )
 
 
-def check_chance(confidence: float, draws: int) -> None:
+def check_resampling(confidence: float, draws: int) -> None:
     """Refuse a confidence or number of resamples without an interval."""
     if not 0 < confidence < 1 or draws < 1:
         raise DialoscopeError("confidence must lie between 0 and 1, such as 0.95, and draws be at least 1.")

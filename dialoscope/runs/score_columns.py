@@ -1,4 +1,4 @@
-"""What other people's metrics gave the replies of a run, in columns."""
+"""Scores of the replies of a run by metrics of other programs, in columns."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ class Scores:
     metrics: tuple[str, ...]
     values: Floats  # (replies, metrics)
     notes: tuple[str, ...] = ()
-    """What a reader must know of them: how many belong to no reply."""
+    """Notes on the scores, such as the number that belong to no reply."""
 
     @classmethod
     def of(cls, replies: "ReplyIndex", records: "Scores | Iterable[Score]") -> "Scores":
-        """Scores from a file, each at the reply it is of."""
+        """The scores of a file, each at its reply."""
         if isinstance(records, Scores):
             return records
         held = tuple(records)
-        found = find(replies, held, "score")
-        metrics = {name: place for place, name in enumerate(dict.fromkeys(one.metric for one in held))}
+        matches = find(replies, held, "score")
+        metrics = {name: index for index, name in enumerate(dict.fromkeys(score.metric for score in held))}
         values = np.full((len(replies), len(metrics)), np.nan)
-        for row, one in zip(found.reply.tolist(), held, strict=True):
-            if row >= 0 and one.value is not None:
-                values[row, metrics[one.metric]] = one.value
-        return cls(tuple(metrics), values, found.notes)
+        for row, score in zip(matches.reply.tolist(), held, strict=True):
+            if row >= 0 and score.value is not None:
+                values[row, metrics[score.metric]] = score.value
+        return cls(tuple(metrics), values, matches.notes)

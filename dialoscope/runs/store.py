@@ -1,9 +1,9 @@
-"""A run as a folder: what was found, what it was made from, and hashes that show if either was changed.
+"""A run as a folder: its numbers, their statistics, and hashes that show if either was changed.
 
 manifest.json        settings, signatures, provenance, the table, a hash of every other file
 replies.parquet      one row for each reply: id, system, item, a column of values for each metric
 statistics.parquet   the statistics of the same rows, from which every number can be made again
-ratings.parquet      what people said of them, if the data had any
+ratings.parquet      the ratings of the replies, if the data had any
 points-N.npy         for metrics that compare distributions: the different points, in the order of their keys
 crowd-N.npz          what is kept of a corpus they were compared with
 """
@@ -38,7 +38,7 @@ FILES = re.compile(r"manifest\.json|(replies|statistics|ratings)\.parquet|points
 
 def save(result: Result, folder: Path, *, overwrite: bool = False) -> Path:
     """Write the run beside its place and move it there when it is whole."""
-    refuse_taken(folder, overwrite=overwrite)
+    check_target(folder, overwrite=overwrite)
     _refuse_nameless(result.metrics)
     try:
         target = follow_link(folder)
@@ -72,20 +72,20 @@ def _write_files(result: Result, work: Path) -> None:
     (work / "manifest.json").write_text(text + "\n", encoding="utf-8")
 
 
-def refuse_taken(folder: Path, *, overwrite: bool = False) -> None:
-    """Say early that a run would land on top of something else, or cannot be written."""
+def check_target(folder: Path, *, overwrite: bool = False) -> None:
+    """Refuse early a folder that would be overwritten, or cannot be written."""
     try:
         target = follow_link(folder)
         recover(target)
         check_writable(target)
-        taken = target.exists()
+        exists = target.exists()
     except OSError as failed:
         raise RunError(f"{folder} cannot be written: {failed.strerror}.") from failed
-    if taken and not overwrite:
+    if exists and not overwrite:
         raise RunError(
             f"{folder} exists already. Choose another name, or replace it with --overwrite (overwrite=True)."
         )
-    if taken and not _holds_only_a_run(folder):
+    if exists and not _holds_only_a_run(folder):
         raise RunError(
             f"{folder} is not a run, or holds more than one, so it is not replaced. Choose another name."
         )
@@ -101,17 +101,18 @@ def _holds_only_a_run(folder: Path) -> bool:
 
 def _refuse_nameless(metrics: tuple[Metric[Any], ...]) -> None:
     """A run can be loaded only if its metrics can be made again from their names."""
-    for one in metrics:
+    for metric in metrics:
         try:
-            found = read_metric(str(one))
+            read_again = read_metric(str(metric))
         except MetricError as unknown:
             raise RunError(
-                f"{one} cannot be saved, for it could not be loaded: {unknown} "
+                f"{metric} cannot be saved, for it could not be loaded: {unknown} "
                 "Register it through the entry point 'dialoscope.metrics' of its package."
             ) from unknown
-        if found != one:
+        if read_again != metric:
             raise RunError(
-                f"{one} cannot be saved: its name stands for {found.signature}, not {one.signature}."
+                f"{metric} cannot be saved: its name stands for {read_again.signature}, "
+                f"not {metric.signature}."
             )
 
 
@@ -197,34 +198,34 @@ def _recover(folder: Path) -> None:
 
 
 _BROKEN = (LookupError, TypeError, ValueError, OverflowError, AttributeError, pa.ArrowException, OSError)
-"""What reading a run raises that is not as it was written."""
+"""The errors of reading a run that is not as it was written."""
 
 
-class Recorded(NamedTuple):
-    """The numbers that a run's files hold, as against those its statistics give."""
+class RecordedNumbers(NamedTuple):
+    """The numbers in the files of a run, to be compared with those that its statistics give."""
 
     values: dict[str, Floats]
     cells: list[dict[str, Any]]
 
 
-def recorded(folder: Path) -> Recorded:
-    """What stands in the files of a run that has been loaded already."""
+def read_recorded_numbers(folder: Path) -> RecordedNumbers:
+    """Read the numbers in the files of a run that has been loaded already."""
     replies = _read(folder / "replies.parquet")
     values = {name: _floats(replies[name]) for name in replies.column_names[3:]}
     try:
         cells = [_cell(cell) for cell in _read_manifest(folder)["table"]["cells"]]
     except (LookupError, TypeError, OverflowError) as broken:
         raise RunError(f"{folder} is not a whole run ({broken!r}). Score the data again.") from broken
-    return Recorded(values, cells)
+    return RecordedNumbers(values, cells)
 
 
 def _cell(cell: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the manifest holds
-    """A cell of the table that was shown, as far as it is compared."""
-    found = {name: cell[name] for name in ("metric", "system", "value")}
-    texts, value = (found["metric"], found["system"]), found["value"]
+    """The values of a cell of the recorded table that are compared."""
+    fields = {name: cell[name] for name in ("metric", "system", "value")}
+    texts, value = (fields["metric"], fields["system"]), fields["value"]
     if not all(isinstance(text, str) for text in texts) or not isinstance(value, (int, float, type(None))):
-        raise TypeError(f"a cell of its table is {found!r:.100}")
-    return found if value is None else {**found, "value": float(value)}
+        raise TypeError(f"a cell of its table is {fields!r:.100}")
+    return fields if value is None else {**fields, "value": float(value)}
 
 
 def _replies_table(result: Result) -> pa.Table:
@@ -236,7 +237,11 @@ def _replies_table(result: Result) -> pa.Table:
         "system": names,
         "item": pa.array(result.replies.item),
     }
-    values = {result.label(one): _nullable(result.values(one)) for one in result.metrics if one.of_replies}
+    values = {
+        result.label(metric): _nullable(result.values(metric))
+        for metric in result.metrics
+        if metric.of_replies
+    }
     return pa.table({**columns, **values})
 
 
@@ -317,11 +322,11 @@ def _ratings(folder: Path, files: Mapping[str, str]) -> Ratings:
 
 
 def _index(replies: pa.Table, systems: tuple[str, ...]) -> ReplyIndex:
-    place = {name: number for number, name in enumerate(systems)}
+    number_of = {name: number for number, name in enumerate(systems)}
     encoded = replies["system"].combine_chunks()
     if not pa.types.is_dictionary(encoded.type):
         encoded = encoded.dictionary_encode()
-    renumber = np.array([place[name] for name in encoded.dictionary.to_pylist()], np.int64)
+    renumber = np.array([number_of[name] for name in encoded.dictionary.to_pylist()], np.int64)
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     return ReplyIndex(tuple(replies["id"].to_pylist()), systems, renumber[codes], replies["item"].to_numpy())
 
@@ -363,17 +368,20 @@ def _provenance(record: dict[str, Any]) -> Provenance:
             "missing": record["lacking"]
         }
     lists = {name: tuple(record.get(name, ())) for name in ("warnings", "fitted")}
-    found = Provenance(**{**record, **lists})
+    provenance = Provenance(**{**record, **lists})
     for name, kind in _TYPES.items():
-        if not isinstance(getattr(found, name), kind):
-            raise TypeError(f"its {name} is {getattr(found, name)!r:.60}")
+        if not isinstance(getattr(provenance, name), kind):
+            raise TypeError(f"its {name} is {getattr(provenance, name)!r:.60}")
     if not all(
-        isinstance(entry, dict) and {"licence", "terms"} <= entry.keys() for entry in found.licences.values()
+        isinstance(entry, dict) and {"licence", "terms"} <= entry.keys()
+        for entry in provenance.licences.values()
     ):
         raise ValueError("its licences are not those of a run")
-    if found.seed < 0 or not all(isinstance(text, str) for text in (*found.warnings, *found.fitted)):
+    if provenance.seed < 0 or not all(
+        isinstance(text, str) for text in (*provenance.warnings, *provenance.fitted)
+    ):
         raise ValueError("its provenance is not that of a run")
-    return found
+    return provenance
 
 
 _TYPES: dict[str, Any] = {
@@ -383,7 +391,7 @@ _TYPES: dict[str, Any] = {
     "source": (dict, type(None)),
     "seconds": (int, float),
 }
-"""Of the fields of a provenance, as the manifest holds them."""
+"""The types of the fields of a provenance in the manifest."""
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
@@ -409,11 +417,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
-    said = {key: value for key, value in manifest.items() if key != "seal"}
-    if manifest.get("seal") != _seal(said):
+    content = {key: value for key, value in manifest.items() if key != "seal"}
+    if manifest.get("seal") != _seal(content):
         raise RunError(
             f"{folder}/manifest.json was changed: its seal is {manifest.get('seal')}, "
-            f"its content has {_seal(said)}. Score the data again."
+            f"its content has {_seal(content)}. Score the data again."
         )
     files = manifest.get("files")
     if not isinstance(files, dict) or not {"replies.parquet", "statistics.parquet"} <= files.keys():
@@ -423,21 +431,21 @@ def _check_hashes(folder: Path, manifest: Mapping[str, Any]) -> None:
         if not path.is_file():
             raise RunError(f"{folder} is damaged: {name} is missing. Score the data again.")
         try:
-            found = _hash(path)
+            actual = _hash(path)
         except OSError as refused:
             raise RunError(f"{path} cannot be read: {refused.strerror}.") from refused
-        if found != expected:
+        if actual != expected:
             raise RunError(
-                f"{folder} is damaged or was changed: {name} has the hash {found}, "
+                f"{folder} is damaged or was changed: {name} has the hash {actual}, "
                 f"the manifest says {expected}. Score the data again."
             )
 
 
 def _check_signatures(folder: Path, metrics: tuple[Metric[Any], ...], manifest: Mapping[str, Any]) -> None:
-    for one, entry in zip(metrics, manifest["metrics"], strict=True):
-        if one.signature != entry["signature"]:
+    for metric, entry in zip(metrics, manifest["metrics"], strict=True):
+        if metric.signature != entry["signature"]:
             raise RunError(
-                f"{folder} holds {entry['signature']}, but this Dialoscope makes {one.signature}: "
+                f"{folder} holds {entry['signature']}, but this Dialoscope makes {metric.signature}: "
                 "the numbers are not the same thing. Use the version that wrote it "
                 f"({manifest['provenance']['versions'].get('dialoscope')}), or score the data again."
             )

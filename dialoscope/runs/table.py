@@ -1,4 +1,4 @@
-"""The table of a run: systems × metrics, with what a reader must know of the numbers."""
+"""The table of a run: systems × metrics, with notes on the numbers."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -21,18 +21,18 @@ _MEANS = {
     "contexts": "Means are over contexts: each counts alike, however many replies it has.",
 }
 UNEQUAL = 1.1
-"""Amounts of which one is so many times another are unequal."""
+"""Amounts are unequal if one is more than so many times another."""
 BRIEF = 4
-"""Numbers beside a value that a short note holds."""
+"""The number of values beside a value that a short note holds."""
 
 
 def differ(*amounts: int) -> bool:
-    """Whether some systems say so much more than others that metrics which depend on that differ by it."""
+    """Whether amounts differ so much that metrics which depend on them are affected."""
     return max(amounts) > UNEQUAL * min(amounts)
 
 
 class MetricTrust(NamedTuple):
-    """How a metric correlates with ratings, over rated corpora; NaN where that is not known."""
+    """The correlation of a metric with ratings, over rated corpora; NaN where it is not known."""
 
     spearman: float = math.nan
     low: float = math.nan
@@ -43,7 +43,7 @@ class MetricTrust(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, float]:
-        """What was measured; nothing where it was not."""
+        """The correlation as a record; empty where it is not known."""
         return {name: getattr(self, name) for name in self._fields[:-1]} if self.corpora else {}
 
 
@@ -68,15 +68,15 @@ class Cell:
     """The number of items that the two systems were compared on."""
     signature: str
     beside: Mapping[str, float] = field(default_factory=dict)
-    """What must be seen next to the value: the number of points, variation between random seeds."""
+    """Numbers shown next to the value: the number of points, variation between random seeds."""
     depends_on: str = ""
-    """What the metric needs equally much of: words or replies; empty where it is a mean of some kind."""
+    """The amount that must be equal for the metric: words or replies; empty for a mean of any kind."""
     amount: int = 0
-    """The number of these."""
+    """The number of words or replies."""
     caution: str = ""
-    """Why the value should not be taken at its word."""
+    """A warning about the value."""
     trust: Mapping[str, float] = field(default_factory=dict)
-    """How the metric correlates with ratings, where it was asked for and is known."""
+    """The correlation of the metric with ratings, where it was asked for and is known."""
     trust_told: str = ""
     """The same in words, or why it is not known."""
 
@@ -94,13 +94,13 @@ class Table(Report):
     metrics: tuple[str, ...]
     confidence: float
     mean: str = ""
-    """What means are over, replies or contexts; empty where that is the same."""
+    """Whether means are over replies or contexts; empty where that is the same."""
 
     def cell(self, system: str, metric: str) -> Cell:
         """The cell of a system and a metric."""
         if system not in self.systems or metric not in self.metrics:
-            known = ", ".join((*self.systems, *self.metrics))
-            raise DialoscopeError(f"The table has no {metric} of {system}; it has: {known}.")
+            names = ", ".join((*self.systems, *self.metrics))
+            raise DialoscopeError(f"The table has no {metric} of {system}; it has: {names}.")
         return self.cells[self.metrics.index(metric) * len(self.systems) + self.systems.index(system)]
 
     def grid(self) -> Grid:
@@ -115,7 +115,7 @@ class Table(Report):
             for metric in self.metrics
         ]
         grid = Grid(["", *self.systems, *trust], rows, turns=True)
-        return grid if len(self.metrics) >= len(self.systems) else grid.turned()
+        return grid if len(self.metrics) >= len(self.systems) else grid.transpose()
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The values, and how to read them."""
@@ -138,7 +138,7 @@ class Table(Report):
         return [{name: row[name] for name in names} for row in self.rows()]
 
     def signatures(self) -> list[str]:
-        """How each number was made."""
+        """The signatures of the metrics, a line each."""
         return list_signatures((cell.metric, cell.signature) for cell in self.cells)
 
     def notes(self, *, details: bool = False) -> list[str]:
@@ -148,21 +148,21 @@ class Table(Report):
             *(beside for metric in self.metrics if (beside := self._common_beside(metric))),
             *dict.fromkeys(printable(cell.caution) for cell in self.cells if cell.caution),
             *self._unequal(details=details),
-            *self._undefined(),
+            *self._note_undefined(),
         ]
-        parts = list(dict.fromkeys(self._compared_on_part()))
+        parts = list(dict.fromkeys(self._note_partial_comparison()))
         if any(cell.p is not None for cell in self.cells):
             short.append("p: paired test against the best system, not corrected for the number of tests.")
             short += parts if len(parts) == 1 else []
         more = [
             *filter(None, (self._beside_each(metric) for metric in self.metrics)),
-            *self._undefined_each(),
+            *self._note_undefined_by_system(),
             *self._unknown_trust(),
             *(parts if len(parts) > 1 else []),
         ]
         return choose_notes(short, more, details=details)
 
-    def _shown(self, *, notes: bool) -> list[Section]:
+    def _own_sections(self, *, notes: bool) -> list[Section]:
         return self.sections(notes=True) if notes else [self.grid()]
 
     def _legend(self) -> Iterator[str]:
@@ -192,7 +192,7 @@ class Table(Report):
                 metrics, kind, dict(zip(self.systems, amounts, strict=True)), details=details
             )
 
-    def _undefined(self) -> Iterator[str]:
+    def _note_undefined(self) -> Iterator[str]:
         """Replies without a value: metrics that are undefined for the same number of them together."""
         counts = {metric: self._undefined_cells(metric) for metric in self.metrics}
         replies = sum(cell.replies for cell in self.cells[: len(self.systems)])
@@ -207,8 +207,8 @@ class Table(Report):
             whose = f" of {system}" if system else ""
             yield printable(f"{names} undefined for {undefined} of {of} replies{whose}.")
 
-    def _undefined_each(self) -> Iterator[str]:
-        """The same for each system, where there are several."""
+    def _note_undefined_by_system(self) -> Iterator[str]:
+        """The numbers of replies without a value for each system, where there are several."""
         for metric in self.metrics:
             cells = self._undefined_cells(metric)
             if len(cells) > 1:
@@ -238,7 +238,7 @@ class Table(Report):
         beside = self.cell(system, metric).beside
         return [f"{name} {_brief(value)}" for name, value in beside.items() if name != "n"]
 
-    def _compared_on_part(self) -> Iterator[str]:
+    def _note_partial_comparison(self) -> Iterator[str]:
         for cell in self.cells:
             if cell.compared is not None and cell.compared < cell.items:
                 yield (

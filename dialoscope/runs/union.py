@@ -1,4 +1,4 @@
-"""Two runs as one, so that a system of one can be compared with a system of the other."""
+"""The union of two runs, so that a system of one can be compared with a system of the other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ def union(first: Result, second: Result, metrics: Sequence[str] | None = None) -
     Systems of the same name are called `1:name` and `2:name`. Replies with the same id (or, where the runs
     know no ids that systems share, to the same context) are replies to the same.
     """
-    shared = _shared(first, second, metrics)
+    shared = _find_shared(first, second, metrics)
     return Result(
         replies=_replies(first, second),
         metrics=shared.metrics,
@@ -46,14 +46,14 @@ def union(first: Result, second: Result, metrics: Sequence[str] | None = None) -
     )
 
 
-class _Shared(NamedTuple):
+class _SharedMetrics(NamedTuple):
     """The metrics that both runs were scored with."""
 
     metrics: tuple[Metric[Any], ...]
     warnings: tuple[str, ...]
 
 
-def _shared(first: Result, second: Result, names: Sequence[str] | None) -> _Shared:
+def _find_shared(first: Result, second: Result, names: Sequence[str] | None) -> _SharedMetrics:
     ours, theirs = (_metrics_by_label(run, names) for run in (first, second))
     common = {name: metric for name, metric in ours.items() if name in theirs}
     for name, metric in common.items():
@@ -66,7 +66,7 @@ def _shared(first: Result, second: Result, names: Sequence[str] | None) -> _Shar
         )
     alone = (("first", ours.keys() - theirs.keys()), ("second", theirs.keys() - ours.keys()))
     warnings = [f"Only the {which} run has {', '.join(sorted(names))}." for which, names in alone if names]
-    return _Shared(tuple(common.values()), tuple(warnings))
+    return _SharedMetrics(tuple(common.values()), tuple(warnings))
 
 
 def _metrics_by_label(run: Result, names: Sequence[str] | None) -> Mapping[str, Metric[Any]]:

@@ -71,9 +71,9 @@ def verify(
         return Verification(0, (_other_data(old, new),))
     before, after = _Numbers.of(old), _Numbers.of(new)
     differences = [
-        *_changed_inputs(old, new),
-        *_changed_numbers(old, before, after),
-        *_wrong_records(store.recorded(Path(run)), new, after),
+        *_compare_inputs(old, new),
+        *_compare_numbers(old, before, after),
+        *_compare_records(store.read_recorded_numbers(Path(run)), new, after),
     ]
     return Verification(before.size + len(old.ratings), tuple(differences))
 
@@ -127,7 +127,7 @@ def _other_data(old: Result, new: Result) -> str:
     )
 
 
-def _changed_inputs(old: Result, new: Result) -> Iterator[str]:
+def _compare_inputs(old: Result, new: Result) -> Iterator[str]:
     for model, was in old.provenance.models.items():
         is_now = new.provenance.models.get(model, "unknown")
         if was != is_now:
@@ -136,7 +136,7 @@ def _changed_inputs(old: Result, new: Result) -> Iterator[str]:
         yield "the ratings in the data are not those of the run"
 
 
-def _changed_numbers(old: Result, before: _Numbers, after: _Numbers) -> Iterator[str]:
+def _compare_numbers(old: Result, before: _Numbers, after: _Numbers) -> Iterator[str]:
     for metric in old.metrics:
         for system in old.systems:
             was, is_now = before.scores[metric, system], after.scores[metric, system]
@@ -152,7 +152,7 @@ def _changed_numbers(old: Result, before: _Numbers, after: _Numbers) -> Iterator
             )
 
 
-def _wrong_records(record: store.Recorded, new: Result, after: _Numbers) -> Iterator[str]:
+def _compare_records(record: store.RecordedNumbers, new: Result, after: _Numbers) -> Iterator[str]:
     """Numbers in the files of the run that differ from those made again."""
     for name, values in record.values.items():
         metric = new.named(name)
@@ -169,5 +169,5 @@ def _wrong_records(record: store.Recorded, new: Result, after: _Numbers) -> Iter
 
 
 def _are_close(were: Floats | float, are: Floats | float, metric: Metric[Any]) -> NDArray[np.bool_]:
-    """Which numbers are equal within the tolerance of the metric."""
+    """Whether numbers are equal within the tolerance of the metric, one by one."""
     return np.isclose(were, are, rtol=metric.relative_tolerance, atol=metric.tolerance, equal_nan=True)

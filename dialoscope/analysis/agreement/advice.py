@@ -1,4 +1,4 @@
-"""What to make of it: which metrics to report, which say the same, which to avoid, each with its numbers."""
+"""Advice on metrics: which to report, which are redundant, which to avoid, each with its numbers."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ MOSTLY = 0.7
 LITTLE = 0.2
 """Whatever agrees no better than this shares at most one twenty-fifth of its variance."""
 ALL_ALIKE = 0.95
-"""Where so many replies have one value, correlations hang on the few others."""
+"""If so many replies have one value, correlations depend on the few others."""
 STABLE = 0.75
 """Hennig's (2007) bound: a cluster whose mean Jaccard index is below it should not be called one."""
 
@@ -36,7 +36,7 @@ class Advice:
     metrics: tuple[str, ...]
     sentence: str
     numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """By metric, by the metrics of a cluster, or of the whole cluster that the sentence is about."""
+    """Numbers by metric, by the metrics of a cluster, or of the cluster that the sentence is about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +48,14 @@ class Evidence:
     """The metrics with each other, and with people as one more column where they rated these replies."""
     clusters: tuple[Cluster, ...]
     groups: tuple[Group, ...]
-    """What is known of each cluster."""
+    """The statistics of each cluster."""
     cut: float
     judging: tuple[bool, ...]
     """Whether one end of the metric is the better one; no metric can be trusted or not without that."""
     trust: tuple[Estimate, ...]
     """The correlation of each with people: on these replies where they are rated, else on other corpora."""
     basis: str
-    """What these numbers are, in words; empty where there are none."""
+    """The name of these correlations; empty where there are none."""
     rated: bool
     """Whether people rated these very replies."""
     length: str
@@ -185,7 +185,9 @@ def _why(of: Evidence, gains: Mapping[int, Estimate]) -> str:
 
 def _recommend_representatives(of: Evidence) -> Advice:
     """The most central metric of each cluster, where no ratings are known."""
-    central = {i: _centrality(of, i, cluster) for cluster in of.clusters for i in cluster}
+    central = {
+        i: of.matrix.mean([(i, j) for j in sorted(cluster - {i})]) for cluster in of.clusters for i in cluster
+    }
     middle = np.nan_to_num([central[i].value for i in range(len(of.names))])
     chosen = [max(sorted(cluster), key=middle.__getitem__) for cluster in of.clusters]
     names = ", ".join(printable(of.names[i]) for i in chosen)
@@ -195,11 +197,6 @@ def _recommend_representatives(of: Evidence) -> Advice:
         f"which is most like the others of it: {names}."
     )
     return Advice("report", tuple(of.names[i] for i in chosen), sentence, of.numbers_of(chosen, central))
-
-
-def _centrality(of: Evidence, i: int, cluster: Cluster) -> Estimate:
-    """The mean correlation of a metric with the others of its cluster."""
-    return of.matrix.mean([(i, j) for j in sorted(cluster - {i})])
 
 
 def _find_redundant(of: Evidence) -> Iterator[Advice]:

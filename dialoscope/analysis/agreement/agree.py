@@ -41,11 +41,11 @@ from dialoscope.runs.result import CONFIDENCE, DRAWS, Result, check_halves
 from dialoscope.runs.score_columns import Scores
 
 COEFFICIENTS = ("pearson", "spearman")
-"""Those of which a column can be held constant."""
+"""The coefficients for which a column can be held constant."""
 CUT = 0.5
 """Clusters are merged while their metrics agree by r = 0.5 on average, half way from nothing to all."""
 MOST_NUMBERS = 50_000_000
-"""In the coefficients of all draws: 400 MB, of which a few copies are made."""
+"""The largest number of coefficients in all halves: 400 MB, of which a few copies are made."""
 ELSEWHERE = "Spearman's ρ over other corpora, for no ratings tell these replies apart"
 
 

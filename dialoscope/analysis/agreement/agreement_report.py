@@ -1,4 +1,4 @@
-"""How the metrics of a run agree with each other, in the forms people read and plot."""
+"""The report of the agreement of metrics."""
 
 import math
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ from dialoscope.core.render.sections import Grid, GridCell, NoteLines, Paragraph
 
 @dataclass(frozen=True)
 class MetricSummary:
-    """What is known of one metric."""
+    """The statistics of one metric."""
 
     metric: str
     signature: str
     higher_is_better: bool | None
     replies: int
-    """For how many it has a value."""
+    """The number of replies with a value."""
     alike: float
     """The share of them that have its commonest value."""
     length: Estimate
-    """How it goes with length (Spearman), sign kept."""
+    """Its correlation with length (Spearman), with its sign."""
     people: Estimate
-    """How it goes with people who rated these replies, sign kept."""
+    """Its correlation with ratings of these replies, with its sign."""
     elsewhere: Estimate
     """Spearman's coefficient with people over the corpora of the shipped table of trust, sign kept."""
     how: str = ""
-    """What must be known of the figures with people: that the metric learned from these very ratings."""
+    """A note on the correlations with ratings: that the metric was trained on these ratings."""
 
     def record(self) -> dict[str, Any]:
-        """For programs."""
+        """The statistics as a record."""
         estimates = {name: getattr(self, name).numbers for name in ("length", "people", "elsewhere")}
         return {**asdict(self), **estimates}
 
@@ -51,7 +51,7 @@ class ExcludedMetric:
 
 @dataclass(frozen=True)
 class AgreementSettings:
-    """How it was made."""
+    """The settings of the agreement of metrics, and the number of replies and contexts."""
 
     coefficient: str
     cut: float
@@ -63,14 +63,14 @@ class AgreementSettings:
     replies: int
     contexts: int
     length: str
-    """What is held constant; empty where nothing is."""
+    """The metric that is held constant; empty where there is none."""
     aspect: str
-    """What people rated; empty where they did not."""
+    """The rated aspect; empty where replies are not rated."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Report):
-    """Which metrics go together, which do so because of length alone, and what to make of it."""
+    """The agreement of metrics, with and without length held constant, and advice."""
 
     settings: AgreementSettings
     metrics: tuple[MetricSummary, ...]
@@ -80,12 +80,12 @@ class Agreement(Report):
     left_out: tuple[ExcludedMetric, ...]
     advice: tuple[Advice, ...]
     about: tuple[str, ...]
-    """What a reader must know."""
+    """The short notes."""
     reading: tuple[str, ...]
-    """How to read the columns, for those who ask."""
+    """Explanations of the columns."""
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the tables; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         return choose_notes(self.about, self.reading, details=details)
 
     def sections(self, *, notes: bool = False) -> list[Section]:
@@ -95,7 +95,7 @@ class Agreement(Report):
         return [picture, *self._clusters(), advice, NoteLines(self.notes(details=notes))]
 
     def content(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """The content of the JSON form."""
         return {
             **asdict(self.settings),
             "metrics": [metric.record() for metric in self.metrics],
@@ -115,7 +115,7 @@ class Agreement(Report):
         return f"<Agreement: {len(self.metrics)} metrics, {len(self.plain.groups)} clusters>"
 
     def _pair(self, i: int, j: int) -> dict[str, Any]:
-        first, second = (self.plain.names[place] for place in (i, j))
+        first, second = (self.plain.names[index] for index in (i, j))
         rest = UNKNOWN
         if self.without_length is not None and {first, second} <= set(self.without_length.names):
             rest = self.without_length.estimate(*map(self.without_length.names.index, (first, second)))
@@ -163,13 +163,13 @@ def _row(cluster: Group) -> list[GridCell]:
 
 
 def _picture(view: View, cut: float) -> Grid:
-    """The coefficients as shades, the metrics, and how they come together."""
+    """The coefficients as shades, the metrics, and the dendrogram."""
     rows = list(zip(view.heatmap(), view.order, draw_tree(view.tree, cut), strict=True))
     return Grid(["r", "metric", f"distance 1 - r, cut at {cut:g}"], rows, picture=True)
 
 
 def _view_record(view: View) -> dict[str, Any]:
-    """A view for programs."""
+    """The record of a view."""
     return {
         "order": view.order,
         "clusters": [

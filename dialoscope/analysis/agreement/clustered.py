@@ -55,7 +55,7 @@ class View:
     """The number of replies that have both."""
     tree: Tree
     support: Floats
-    """Of each merge of the tree: the share of the draws that have a branch with just its metrics."""
+    """The share of halves that have a branch with the same metrics, for each merge of the tree."""
     clusters: tuple[Cluster, ...]
     """Places of metrics, in the order of the dendrogram."""
     groups: tuple[Group, ...]

@@ -19,14 +19,14 @@ DIGITS = 12
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """What was merged with what, the nearest first."""
+    """A tree of merges, the nearest first."""
 
     linkage: Floats
-    """As scipy has it: (columns - 1, 4) of the two that are merged, their distance, and how many it holds."""
+    """The linkage matrix of scipy: (columns - 1, 4) of the merged two, their distance, and their size."""
 
     @classmethod
     def of(cls, distances: Floats, *, ordered: bool = True) -> "Tree":
-        """By average linkage; the leaves in the order in which neighbours are nearest, if it matters."""
+        """The tree of average linkage; with `ordered`, neighbouring leaves are as near as possible."""
         from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
         from scipy.spatial.distance import squareform
 
@@ -48,7 +48,7 @@ class Tree:
 
     @cached_property
     def nodes(self) -> tuple[Cluster, ...]:
-        """What each leaf, and then each merge, holds."""
+        """The columns of each leaf, and then of each merge."""
         held = [frozenset([leaf]) for leaf in range(self.columns)]
         for left, right in self.linkage[:, :2].astype(int):
             held.append(held[left] | held[right])
@@ -61,12 +61,12 @@ class Tree:
             yield Merge(self.nodes[int(left)], self.nodes[int(right)], float(distance), held)
 
     def clusters(self, cut: float) -> tuple[Cluster, ...]:
-        """Whatever was merged at no more than this distance, in the order of the leaves."""
+        """The clusters that were merged at no more than this distance, in the order of the leaves."""
         cluster_of = {leaf: node for node in self._up_to(cut) for leaf in node}
         return tuple(dict.fromkeys(cluster_of[leaf] for leaf in self.order.tolist()))
 
     def _up_to(self, cut: float) -> Iterator[Cluster]:
-        """Leaves, then ever larger clusters: the last that holds a leaf is its cluster."""
+        """The leaves, then ever larger clusters; the last that contains a leaf is its cluster."""
         yield from self.nodes[: self.columns]
         yield from (merge.held for merge in self.merges if merge.distance <= cut)
 
@@ -78,20 +78,20 @@ class Merge(NamedTuple):
     right: Cluster
     distance: float
     held: Cluster
-    """Both together."""
+    """The cluster of both."""
 
 
 class Stability(NamedTuple):
     """The stability of a cluster under resampling."""
 
     jaccard: float
-    """Mean over the draws of the share that it has in common with the cluster there that is most like it."""
+    """The mean over halves of the highest Jaccard index with a cluster of the half."""
     exact: float
-    """The share of the draws that have just this cluster."""
+    """The share of halves that have exactly this cluster."""
 
 
 def distances(r: Floats) -> Floats:
-    """1 - r; where r is undefined nothing speaks for agreement, and the distance is that of r = 0."""
+    """Distances 1 - r; where r is undefined, the distance is that of r = 0."""
     apart = np.round(1 - np.where(np.isnan(r), 0.0, r), DIGITS)
     places = np.arange(apart.shape[-1])
     apart[..., places, places] = 0.0
@@ -115,5 +115,5 @@ def _stability(cluster: Cluster, drawn: Sequence[Sequence[Cluster]]) -> Stabilit
 
 
 def _mean(values: Sequence[float]) -> float:
-    """NaN where nothing could be drawn."""
+    """The mean; NaN of no values."""
     return sum(values) / len(values) if values else math.nan

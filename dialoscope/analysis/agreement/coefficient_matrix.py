@@ -21,7 +21,7 @@ class CoefficientMatrix:
     r: Floats
     """(columns, columns)"""
     drawn: Floats
-    """In random halves, (halves, columns, columns); a single one of NaN where there is one context."""
+    """Coefficients in random halves, (halves, columns, columns); a single NaN one if there is one context."""
     n: Ints
     """The number of replies that have both: (columns, columns)."""
     confidence: float

@@ -8,7 +8,7 @@ from dialoscope.core.arrays import Ints
 WIDTH = 60
 _LEFT, _RIGHT, _UP, _DOWN = 1, 2, 4, 8
 _LINES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"
-"""By the directions in which a line leaves the place."""
+"""The characters, by the directions in which lines leave them."""
 
 
 def draw_tree(tree: Tree, cut: float, width: int = WIDTH) -> list[str]:

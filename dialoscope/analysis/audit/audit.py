@@ -29,7 +29,7 @@ from dialoscope.runs.needs import Needs
 from dialoscope.runs.result import Result
 
 ROUNDING = 1e-6
-"""How far apart two values of one run may be though nothing differs: less than from one run to another."""
+"""The largest rounding error between two values of one run, less than from one run to another."""
 
 
 def audit(

@@ -77,7 +77,7 @@ class Audit(Report):
         ]
 
     def grid(self) -> Grid:
-        """A row for each curve, the values in the order of the ratios."""
+        """The table of the curves, the values in the order of the ratios."""
         ratios = [format_ratio(point.ratio) for point in self.curves[0].points]
         head = ["metric", "perturbation", *ratios, "shape", "worse", "Spearman", "change", "verdict"]
         return Grid(head, list(map(_row, self.curves)), stub=2)
@@ -88,7 +88,7 @@ class Audit(Report):
         return [printable(f"{name}: {'; '.join(self._summarize(name))}") for name in metrics]
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the table; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         verdicts = (
             "sees: worse at the end, never better on the way; uneven: worse at the end, better on the way; "
             "fooled: better at the end; blind: flat; unsure: the ends differ by no more than chance "
@@ -101,7 +101,7 @@ class Audit(Report):
         return choose_notes([self.about, verdicts], [steps], details=details)
 
     def signatures(self) -> list[str]:
-        """How each number was made."""
+        """The signatures of the metrics, a line each."""
         return list_signatures((curve.metric, curve.signature) for curve in self.curves)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:

@@ -45,7 +45,7 @@ class AuditCurve:
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """For each step between defined values: 1 up, -1 down, 0 level."""
+        """The direction of each step between defined values: 1 up, -1 down, 0 level."""
         return tuple(self._step(*pair) for pair in pairwise(self._defined))
 
     @property

@@ -1,4 +1,4 @@
-"""Which system is best on each metric, and how sure that is, in a sentence."""
+"""Sentences on the best system by each metric, with the significance."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ def _sentence(ordering: Ordering, contrasts: Sequence[Contrast]) -> str:
 
 
 def _certainty(places: Sequence[RankedSystem]) -> str:
-    """Which systems the first one is significantly better than: those it shares no letter with."""
+    """The systems without a common letter with the first, which is significantly better, in words."""
     first, *others = places
     rivals = [other.system for other in others if set(other.letters) & set(first.letters)]
     if rivals:

@@ -33,7 +33,7 @@ class Comparisons(Report):
     contrasts: tuple[Contrast, ...]
     """Metric by metric, each with the pairs in the same order."""
     orderings: tuple[Ordering, ...]
-    """Where every pair of three or more was compared."""
+    """The orderings of the systems, where every pair of three or more was compared."""
     verdicts: tuple[GateVerdict, ...]
     confidence: float
     strict: bool
@@ -53,10 +53,10 @@ class Comparisons(Report):
         for contrast in self.contrasts:
             if (contrast.metric, contrast.a, contrast.b) == (metric, a, b):
                 return contrast
-        known = dict.fromkeys(
+        names = dict.fromkeys(
             f"{contrast.metric} of {contrast.a} and {contrast.b}" for contrast in self.contrasts
         )
-        raise DialoscopeError(f"There is no {metric} of {a} and {b} here; there is: {', '.join(known)}.")
+        raise DialoscopeError(f"There is no {metric} of {a} and {b} here; there is: {', '.join(names)}.")
 
     def sections(self, *, notes: bool = False) -> list[Section]:
         """The order of many systems, the rows, how to read them, the gates."""
@@ -84,7 +84,7 @@ class Comparisons(Report):
         }
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the tables; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         tested = sum(not math.isnan(contrast.p) for contrast in self.contrasts)
         short_notes = [
             *self.about,
@@ -134,7 +134,7 @@ class Comparisons(Report):
         return f"{self._pairs[0].a} → {self._pairs[0].b}" if len(self._pairs) == 1 else ""
 
     def signatures(self) -> list[str]:
-        """How each number was made."""
+        """The signatures of the metrics, a line each."""
         return list_signatures((contrast.metric, contrast.signature) for contrast in self.contrasts)
 
     def __repr__(self) -> str:

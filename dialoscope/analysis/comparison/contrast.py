@@ -33,7 +33,7 @@ class Contrast:
     error: float
     """The standard error of the difference."""
     p: float
-    """By random halves of the contexts, or a paired jackknife where a metric pools all replies."""
+    """By random halves of the contexts, or by a paired jackknife where a metric pools all replies."""
     p_holm: float
     """Corrected for the number of all tests that were made at once."""
     effect: float
@@ -45,9 +45,9 @@ class Contrast:
     detectable: float
     """The smallest true difference that is found with power 0.8 on so many contexts."""
     contexts: int
-    """Those that both answered."""
+    """The number of contexts that both answered."""
     defined: int
-    """Those of them in which both have a value."""
+    """The number of these contexts in which both have a value."""
     a_only: int
     """Contexts that only A answered, which are left out."""
     b_only: int

@@ -1,4 +1,4 @@
-"""Which of many systems are surely different, as letters: those that share one may be equally good."""
+"""Letters for significant differences of many systems: those that share one may be equally good."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -73,25 +73,19 @@ def correlate(
     names = _choose(coefficients, NAMES, "coefficient")
     check_halves(confidence, draws)
     _check(permutations, min_points)
-    random_draws = RandomDraws(draws, permutations, result.provenance.seed if seed is None else seed)
+    random = RandomDraws(draws, permutations, result.provenance.seed if seed is None else seed)
     rated = result.ratings if ratings is None else Ratings.of(result.replies, ratings)
     others = None if scores is None else Scores.of(result.replies, scores)
     panel = Panel.of(result, rated, _aspects(rated, aspect), others)
     if not panel.columns:
         kinds = _system_kinds(kinds)
     settings = CorrelationSettings(
-        kinds,
-        names,
-        confidence,
-        random_draws,
-        len(panel.rows),
-        len(np.unique(panel.item)),
-        len(panel.systems),
+        kinds, names, confidence, random, len(panel.rows), len(np.unique(panel.item)), len(panel.systems)
     )
     aspects = tuple(_rated_aspect(rated, panel, index) for index in range(len(panel.aspects)))
     cells: list[Correlation] = []
     for kind in kinds:
-        level = _level(kind, panel, random_draws, min_points, system_value)
+        level = _level(kind, panel, random, min_points, system_value)
         cells += _cells(kind, level, settings, aspects, progress or (lambda more: None))
     fitted = [f"{printable(name)}: {FITTED}." for name in metrics_fitted_to(result)]
     about = (*rated.notes, *(others.notes if others else ()), *fitted)

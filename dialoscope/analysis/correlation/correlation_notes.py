@@ -21,7 +21,7 @@ _SHOWN = 10
 def list_notes(
     settings: CorrelationSettings, aspects: Sequence[RatedAspect], cells: Sequence[Correlation]
 ) -> list[str]:
-    """How to read the numbers, what is missing, and why a number is undefined."""
+    """Notes on the numbers, on what is missing, and on why a number is undefined."""
     percent = f"{100 * settings.confidence:g}%"
     down = ["↓: lower is better, so that a negative value is what it should be."]
     return [
@@ -37,7 +37,7 @@ def list_notes(
 
 
 def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation]) -> Iterator[str]:
-    """How intervals and tests are made, and what the further columns are."""
+    """Notes on intervals and tests, and on the further columns."""
     if any(kind.level == "reply" for kind in settings.kinds):
         contexts = f"{settings.contexts} context{'s' * (settings.contexts != 1)}"
         halves = min(settings.random_draws.draws, 2 ** min(settings.contexts, 60) - 1)
@@ -48,8 +48,9 @@ def reading_details(settings: CorrelationSettings, cells: Sequence[Correlation])
     if any(kind.level == "system" for kind in settings.kinds):
         yield (
             "Over systems the interval says what other systems of this kind would give (Fisher's z), and p "
-            f"is from up to {settings.random_draws.permutations} permutations of the systems. Values of "
-            "systems with few contexts are noisy, which brings a correlation over systems nearer to 0."
+            f"is from up to {settings.random_draws.permutations} permutations of the systems. Values "
+            "of systems that have few contexts are noisy, which brings a correlation over systems nearer "
+            "to 0."
         )
     titles = {kind.head: kind.title for kind in settings.kinds[1:]}
     if titles:

@@ -104,14 +104,14 @@ class Correlations(Report):
         return Grid(head, rows, self._title(aspect))
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the tables; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         more = reading_details(self.settings, self.cells)
         return choose_notes(
             [*list_notes(self.settings, self.aspects, self.cells), *self.about], more, details=details
         )
 
     def signatures(self) -> list[str]:
-        """How each number was made."""
+        """The signatures of the metrics, a line each."""
         return list_signatures((cell.metric, cell.signature) for cell in self.cells if cell.signature)
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ def sign(higher_is_better: bool | None, apart: float) -> int:
 
 
 class Kind(NamedTuple):
-    """What is correlated: replies or systems, all together or in groups."""
+    """A kind of correlation: over replies or systems, all together or in groups."""
 
     level: str
     group: str
@@ -81,15 +81,15 @@ class Correlation:
     of: int | None
     """The number of groups."""
     ceiling: float
-    """What a metric without any error could reach, given the raters' noise; NaN where that is unknown."""
+    """The correlation that a metric without error would have, given the raters' noise; NaN if unknown."""
     higher_is_better: bool | None
     why: str
-    """Where the value, or its interval, is undefined."""
+    """Why the value, or its interval, is undefined; empty if it is not."""
     signature: str
 
     @property
     def kind(self) -> Kind:
-        """What is correlated."""
+        """The kind of correlation."""
         return Kind(self.level, self.group)
 
     @property
@@ -107,11 +107,11 @@ class RatedAspect(NamedTuple):
     """Replies with a rating."""
     replies: int
     ceiling: float
-    """What a metric without any error could reach over all replies."""
+    """The correlation that a metric without error would have over all replies."""
     why: str
     """Why the ceiling is unknown, if so."""
     ceiling_of_systems: float
-    """What it could reach over systems."""
+    """The correlation that it would have over systems."""
 
     def ceiling_at(self, kind: Kind) -> float:
         """The ceiling at a level; NaN within groups, where there is none."""

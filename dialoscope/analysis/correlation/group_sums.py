@@ -18,9 +18,9 @@ from dialoscope.core.tally import begins_run, ranges
 PAIRED = ("kendall", "accuracy")
 """The coefficients that compare pairs of rows."""
 MOST_PAIRS = 100_000
-"""More than this are not listed one by one."""
+"""More pairs than this are not listed one by one."""
 MOST_SHUFFLED_PAIRS = 2_000
-"""More than this are not shuffled one by one either: 64 rows are near enough to many."""
+"""More pairs than this are not shuffled one by one either: from 64 rows on the approximation is good."""
 FLAT = 1e-13
 """A column whose length about its mean is a smaller part of its length than this is the same everywhere."""
 
@@ -101,7 +101,7 @@ class RowForm:
     groups: RowGroups
     defined: NDArray[np.bool_]  # (groups, a, b)
     middle: float = 0.0
-    """What is added to the sum."""
+    """The term that is added to the sum."""
 
     @classmethod
     def of(cls, name: str, x: Floats, y: Floats, groups: RowGroups) -> "RowForm":
@@ -132,7 +132,7 @@ class RowForm:
         return cls(ours * stretch[groups.of], theirs, groups, _both_defined(*lengths), middle(name))
 
     def within(self) -> Floats:
-        """In each group."""
+        """The coefficient in each group, (groups, a, b)."""
         sums = np.stack([self.groups.sums(self.x * column[:, None]) for column in self.y.T], axis=2)
         return np.where(self.defined, np.clip(sums, -1, 1), np.nan)
 
@@ -154,7 +154,7 @@ class PairForm:
     groups: RowGroups
     defined: NDArray[np.bool_]  # (groups, a, b)
     middle: float
-    """What is added to the sum."""
+    """The term that is added to the sum."""
 
     @classmethod
     def of(cls, name: str, x: Floats, y: Floats, groups: RowGroups) -> "PairForm":
@@ -168,7 +168,7 @@ class PairForm:
         return cls(first, second, signs, y, scale, groups, defined, middle(name))
 
     def within(self) -> Floats:
-        """In each group."""
+        """The coefficient in each group, (groups, a, b)."""
         owners = RowGroups(self.groups.of[self.first], self.groups.count)
         signs = np.sign(self.y[self.first] - self.y[self.second]) * self.scale
         sums = np.stack([owners.sums(self.x * column[:, None]) for column in signs.T], axis=2)
@@ -229,7 +229,7 @@ def _means(columns: Floats, groups: RowGroups) -> Floats:
 
 
 def _lengths(columns: Floats, groups: RowGroups, *, centred: bool) -> Floats:
-    """In each group; 0 in small ones, and for what is the same everywhere save for rounding."""
+    """The length of each column in each group; 0 in small groups, and for constant columns."""
     whole = np.where(groups.large[:, None], np.sqrt(groups.sums(np.square(columns))), 0.0)
     if not centred:
         return np.asarray(whole)

@@ -42,7 +42,7 @@ class CoefficientValues(NamedTuple):
 
     value: Floats
     why: list[list[str]]
-    """Nothing where it is defined."""
+    """Why it is undefined; empty where it is defined."""
     groups: Ints | None = None
     """The number of groups that it is the mean of, where there are groups."""
 

@@ -42,7 +42,7 @@ class Contest:
     low: float
     high: float
     p: float
-    """By random halves of the contexts."""
+    """The p-value by random halves of the contexts."""
     p_holm: float
     """Corrected for the number of pairs."""
     williams_t: float
@@ -92,7 +92,7 @@ class Contests(Report):
         return Grid(head, list(map(_row, self.contests)), stub=3)
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the table; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         short_notes = [
             f"[low, high]: {100 * self.confidence:g}% interval; p: corrected for the number of pairs (Holm); "
             f"better: where p < {1 - self.confidence:.2g}.",

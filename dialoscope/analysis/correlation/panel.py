@@ -1,4 +1,4 @@
-"""What metrics and people said of the replies of a run, side by side."""
+"""The values of metrics and the mean ratings of the replies of a run, side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Panel:
 
     @classmethod
     def of(cls, result: Result, ratings: Ratings, aspects: Sequence[str], scores: Scores | None) -> "Panel":
-        """All metrics of a run, and scores by others, with the aspects that are named."""
+        """The panel of all metrics of a run, scores by other programs, and the named aspects."""
         reply_columns = columns(result, scores)
         index = result.replies
         rows = index.rows_by_name()
@@ -143,9 +143,5 @@ def _side_by_side(arrays: Sequence[Floats], rows: int) -> Floats:
 def _means(columns: Floats) -> Floats:
     """The mean of the defined values of each column; NaN where there is none."""
     defined = ~np.isnan(columns)
-    return _ratio(np.where(defined, columns, 0.0).sum(axis=0), defined.sum(axis=0))
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Part over whole; NaN where there is no whole."""
-    return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)
+    sums, counts = np.where(defined, columns, 0.0).sum(axis=0), defined.sum(axis=0)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

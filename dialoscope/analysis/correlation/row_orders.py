@@ -12,7 +12,7 @@ from dialoscope.runs.resampling import Resamples
 
 MANY_REPLIES = 500
 MANY_CONTEXTS = 200
-"""With as many, the term that is left out is of no account: half a percent of an interval's width."""
+"""With as many, the term that is left out is negligible: half a percent of an interval's width."""
 LARGE_CONTEXT = 0.01
 """A context with more of the replies than this is of account by itself."""
 MOST_REPLIES = 20_000
@@ -63,7 +63,7 @@ def count_untied(columns: Floats) -> Floats:
 
 
 def net_agreement(x: Floats, y: Floats) -> Floats:
-    """For each row, the other rows that both columns order alike with it, less those they order otherwise."""
+    """The number of rows that both columns order alike with each row, less those they order differently."""
     n = len(x)
     order = np.argsort(x, kind="stable")
     first, last = (np.searchsorted(x[order], x, side=side) for side in ("left", "right"))
@@ -94,7 +94,7 @@ class _Counts:
         return cls(bits, zeros)
 
     def below(self, many: Ints, than: Ints) -> Ints:
-        """Of the first `many`, those lower than `than`."""
+        """The number of the first `many` numbers that are lower than `than`."""
         start, end, lower = np.zeros_like(many), many, np.zeros_like(many)
         for bit, zeros in zip(reversed(range(self.bits)), self.zeros, strict=True):
             is_set = (than >> bit) & 1 == 1

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dialoscope.analysis.coefficients import Coefficient, Wording, measure
+from dialoscope.analysis.coefficients import Wording, measure
 from dialoscope.analysis.estimate import Estimate
 from dialoscope.analysis.halves import Clusters, in_halves, narrow_halves
 from dialoscope.core.arrays import Floats
@@ -37,7 +37,10 @@ def correlate_aspects(means: dict[str, Floats], how: Resampling) -> tuple[Aspect
     if len(means) < 2:
         return ()
     columns = np.column_stack(list(means.values()))
-    values = {name: _measure_pairs(name, columns) for name in COEFFICIENTS}
+    values = {
+        name: [[measure(name, x, y, words=_WORDS) for y in columns.T] for x in columns.T]
+        for name in COEFFICIENTS
+    }
     ends = {}
     for name, coefficients in values.items():
         halves = in_halves(name, columns, columns, how.clusters, how.draws)
@@ -53,7 +56,3 @@ def correlate_aspects(means: dict[str, Floats], how: Resampling) -> tuple[Aspect
         )
         of_pairs.append(AspectPair(first, second, *estimates))
     return tuple(of_pairs)
-
-
-def _measure_pairs(name: str, columns: Floats) -> list[list[Coefficient]]:
-    return [[measure(name, x, y, words=_WORDS) for y in columns.T] for x in columns.T]

@@ -21,7 +21,7 @@ class Outlier(NamedTuple):
 
     rater: str
     number: float
-    """What is odd: the rating that is always the same, or the correlation with the others."""
+    """The rating that is always the same, or the correlation with the others."""
     why: str
 
 

@@ -19,7 +19,7 @@ from dialoscope.runs.resampling import Resamples
 _ACROSS = 4
 """Aspects side by side in a table; more would not fit a page."""
 _RATERS_SHOWN = 20
-"""Of each aspect; all of them are in JSON and CSV."""
+"""The number of raters shown for each aspect; all of them are in JSON and CSV."""
 
 
 class Without(NamedTuple):
@@ -155,7 +155,7 @@ class Raters(Report):
         return grids
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the tables; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         by_note = group(
             (note, printable(aspect.aspect)) for aspect in self.aspects for note in aspect.notes()
         )

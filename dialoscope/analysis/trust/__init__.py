@@ -1,1 +1,1 @@
-"""How far can each metric be trusted, by what is known from rated corpora?"""
+"""The trust in each metric, from its correlations with ratings on rated corpora."""

@@ -44,8 +44,8 @@ class Trust(Report):
         rated_aspects = {corpus.name: standing(corpus.aspects, self.aspect) for corpus in self.corpora}
         return {name: aspect for name, aspect in rated_aspects.items() if aspect is not None}
 
-    def counted(self, family: Family) -> list[Figure]:
-        """The figures that count in the summary, one for each corpus where the metric has any."""
+    def summary_figures(self, family: Family) -> list[Figure]:
+        """The figures of the summary, one for each corpus where the metric has one."""
         wanted = self.standing()
         return [
             figure
@@ -55,7 +55,7 @@ class Trust(Report):
 
     def mean(self, family: Family) -> Mean:
         """The mean of Spearman's coefficient over corpora."""
-        figures = self.counted(family)
+        figures = self.summary_figures(family)
         values, errors = (
             np.array([getattr(figure, name) for figure in figures]) for name in ("spearman", "error")
         )
@@ -75,7 +75,7 @@ class Trust(Report):
             return MetricTrust(told="no corpus has ratings of replies with a value")
         return MetricTrust(mean.value, mean.low, mean.high, mean.studies, describe_mean(family, mean))
 
-    def learned_from(self, data: Collection[str]) -> frozenset[str]:
+    def signatures_fitted_to(self, data: Collection[str]) -> frozenset[str]:
         """The signatures of metrics whose weights were fitted to ratings of data with one of these hashes."""
         if {corpus.data for corpus in self.corpora}.isdisjoint(data):
             return frozenset()
@@ -106,7 +106,7 @@ class Trust(Report):
         return [trust_report.grid(self), NoteLines(self.notes(details=notes))]
 
     def notes(self, *, details: bool = False) -> list[str]:
-        """What a reader must know to read the table; all of it, or the short notes."""
+        """The notes: all of them, or the short ones."""
         return choose_notes(trust_report.notes(self), trust_report.details(self), details=details)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -168,5 +168,5 @@ def _nan(value: object) -> Any:  # noqa: ANN401 - of any of the types of a figur
 
 def metrics_fitted_to(result: Result) -> list[str]:
     """The metrics of a run that were trained on ratings of its replies."""
-    fitted = load_shipped().learned_from([result.provenance.data])
+    fitted = load_shipped().signatures_fitted_to([result.provenance.data])
     return [result.label(metric) for metric in result.metrics if metric.unfitted.signature in fitted]

@@ -63,14 +63,14 @@ def _shipped_figures(confidence: float, draws: int, seed: int | None) -> Trust:
     return load_shipped()
 
 
-def _read_corpora(results: Sequence[Result], names: Sequence[str], seed: int | None) -> "list[RatedCorpus]":
+def _read_corpora(results: Sequence[Result], names: Sequence[str], seed: int | None) -> "list[ScoredCorpus]":
     titles = tuple(names) or tuple(map(_title, results))
     if len(set(titles)) < len(results) or len(titles) != len(results):
         raise DialoscopeError(
             f"Each corpus needs a name of its own, but these are: {printable(', '.join(titles))}; rename a "
             "run's folder (names=)."
         )
-    corpora = [RatedCorpus.of(result, name) for name, result in zip(titles, results, strict=True)]
+    corpora = [ScoredCorpus.of(result, name) for name, result in zip(titles, results, strict=True)]
     return corpora if seed is None else [replace(corpus, seed=seed) for corpus in corpora]
 
 
@@ -86,7 +86,7 @@ class ScoredColumn(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RatedCorpus:
+class ScoredCorpus:
     """A corpus: the values of metrics and the mean ratings of its replies."""
 
     name: str
@@ -103,7 +103,7 @@ class RatedCorpus:
     """The publication to cite."""
 
     @classmethod
-    def of(cls, result: Result, name: str) -> "RatedCorpus":
+    def of(cls, result: Result, name: str) -> "ScoredCorpus":
         """The corpus of a run, with the replies sorted by name so that their order does not matter."""
         aspects = sorted(set(result.ratings.aspect))
         if not aspects:
@@ -132,7 +132,7 @@ class RatedCorpus:
 
 
 def estimate_trust(
-    corpora: Sequence[RatedCorpus], confidence: float = CONFIDENCE, draws: int = HALVES
+    corpora: Sequence[ScoredCorpus], confidence: float = CONFIDENCE, draws: int = HALVES
 ) -> Trust:
     """The figures of all metrics on all corpora."""
     kinds: dict[str, ScoredColumn] = {}
@@ -149,7 +149,7 @@ def estimate_trust(
     return Trust(tuple(map(_corpus_record, corpora)), families, {"confidence": confidence, "draws": draws})
 
 
-def _corpus_record(corpus: RatedCorpus) -> CorpusRecord:
+def _corpus_record(corpus: ScoredCorpus) -> CorpusRecord:
     contexts = len(np.unique(corpus.items))
     return CorpusRecord(
         corpus.name,
@@ -162,7 +162,7 @@ def _corpus_record(corpus: RatedCorpus) -> CorpusRecord:
     )
 
 
-def _figures(corpus: RatedCorpus, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:
+def _figures(corpus: ScoredCorpus, confidence: float, draws: int) -> list[tuple[ScoredColumn, Figure]]:
     x = np.stack([scored.values for scored in corpus.columns], axis=1)
     y = np.stack(list(corpus.ratings.values()), axis=1)
     clusters = Clusters.of(corpus.items, corpus.seed)
@@ -227,7 +227,7 @@ def _check_aspect(aspect: str, rated: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _check_distinct(corpora: Sequence[RatedCorpus]) -> None:
+def _check_distinct(corpora: Sequence[ScoredCorpus]) -> None:
     """Refuse two runs of the same data, which would count as two corpora."""
     seen: dict[str, str] = {}
     for corpus in corpora:
@@ -241,7 +241,7 @@ def _check_distinct(corpora: Sequence[RatedCorpus]) -> None:
 
 def _mark_fitted(table: Trust, data: set[str]) -> Trust:
     """Mark the metrics that were trained on ratings of this data."""
-    learned = load_shipped().learned_from(data)
+    learned = load_shipped().signatures_fitted_to(data)
     families = tuple(
         replace(family, how=FITTED) if family.signature in learned else family for family in table.families
     )

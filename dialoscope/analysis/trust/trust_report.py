@@ -30,7 +30,7 @@ def rows(trust: "Trust") -> list[dict[str, Any]]:
 
 
 def as_json(trust: "Trust") -> str:
-    """Everything, a figure on a line; what is shipped has this form."""
+    """The table as JSON, a figure on a line, as it is shipped."""
     head = {"format": FORMAT, "version": VERSION, "made": dict(trust.made), "aspect": trust.aspect}
     families = [
         _with_list(
@@ -53,7 +53,7 @@ def grid(trust: "Trust") -> Grid:
 
 def _row(trust: "Trust", family: Family, corpora: Sequence[str]) -> list[GridCell]:
     mean = trust.mean(family)
-    coefficients = {figure.corpus: figure.spearman for figure in trust.counted(family)}
+    coefficients = {figure.corpus: figure.spearman for figure in trust.summary_figures(family)}
     return [
         family.metric + (" *" if family.how else ""),
         {True: "more", False: "less", None: "–"}[family.higher_is_better],
@@ -90,7 +90,7 @@ def notes(trust: "Trust") -> list[str]:
 
 
 def details(trust: "Trust") -> Iterator[str]:
-    """How the mean is made, and why a coefficient is missing, of which metrics on which corpora."""
+    """Notes on the mean, and on missing coefficients, by metric and corpus."""
     yield (
         "[low, high] holds the mean over corpora (random effects, Hartung and Knapp's interval); new corpus: "
         "where ρ on a single further one would fall."
@@ -117,7 +117,7 @@ def _shorten(names: Sequence[str]) -> str:
 
 def _summary(trust: "Trust", family: Family) -> dict[str, Any]:
     """The mean, and the lowest and highest coefficient on a corpus."""
-    on = [figure.spearman for figure in trust.counted(family)] or [math.nan]
+    on = [figure.spearman for figure in trust.summary_figures(family)] or [math.nan]
     return _plain({**trust.mean(family)._asdict(), "lowest": min(on), "highest": max(on)})
 
 
@@ -126,7 +126,7 @@ def _family_record(family: Family) -> dict[str, Any]:
 
 
 def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with rounded numbers, undefined ones as nothing."""
+    """The record with rounded numbers, and None for undefined ones."""
     return {name: _round(value) if isinstance(value, float) else value for name, value in record.items()}
 
 

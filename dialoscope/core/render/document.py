@@ -12,17 +12,17 @@ from dialoscope.core.render.serialization import as_csv, as_json
 from dialoscope.core.safe_text import printable
 
 MORE = "More notes: --notes (notes=True)."
-"""Where some notes are left out."""
+"""The note where some notes are left out."""
 LISTED = 4
-"""Systems whose numbers of words are listed in a short note."""
+"""The number of systems whose numbers of words are listed in a short note."""
 Reason = TypeVar("Reason", bound=Hashable)
 Thing = TypeVar("Thing", bound=Hashable)
 
 
 class Report:
-    """Something that is shown as text, Markdown, LaTeX, CSV or JSON.
+    """A report that can be shown as text, Markdown, LaTeX, CSV or JSON.
 
-    A report says what it is made of: `sections` for people, `rows` (and, if there is more, `content`) for
+    A report has two contents: `sections` for people, `rows` (and, if there is more, `content`) for
     programs.
     """
 
@@ -39,31 +39,31 @@ class Report:
         return list(self.rows()[0])
 
     def content(self) -> Any:  # noqa: ANN401 - whatever JSON can hold
-        """Everything there is, as JSON has it."""
+        """The content of the JSON form."""
         return self.rows()
 
     def signatures(self) -> list[str]:
-        """How each number was made; nothing where that is not asked of it."""
+        """The signatures of the metrics; empty where a report has none."""
         return []
 
     def text(self, width: int | None = None, *, notes: bool = False) -> str:
-        """For a terminal or a mail; tables wider than so many columns go on below."""
-        return render_text(self._shown(notes=notes), width)
+        """The report for a terminal; tables wider than so many columns continue below."""
+        return render_text(self._own_sections(notes=notes), width)
 
     def markdown(self, *, notes: bool = False) -> str:
-        """For a README or an issue."""
-        return render_markdown(self._shown(notes=notes))
+        """The report in Markdown."""
+        return render_markdown(self._own_sections(notes=notes))
 
     def latex(self, *, notes: bool = False) -> str:
-        """For a paper."""
-        return render_latex(self._shown(notes=notes))
+        """The report in LaTeX."""
+        return render_latex(self._own_sections(notes=notes))
 
     def csv(self) -> str:
-        """For a spreadsheet or a plot."""
+        """The report as CSV."""
         return as_csv(self.rows(), self.columns())
 
     def json(self) -> str:
-        """For a program."""
+        """The report as JSON."""
         return as_json(self.content())
 
     def printed(
@@ -75,7 +75,7 @@ class Report:
         width: int | None = None,
         sources: Sequence[str] = (),
     ) -> str:
-        """As text, markdown, latex, csv or json; signatures and sources go with what people read."""
+        """The report as text, markdown, latex, csv or json; the first three also with signatures."""
         if form in ("csv", "json"):
             return self.csv() if form == "csv" else self.json()
         sections = list(self.sections(notes=notes))
@@ -89,20 +89,20 @@ class Report:
             return render_text(sections, width)
         return render_latex(sections) if form == "latex" else render_markdown(sections)
 
-    def _shown(self, *, notes: bool) -> Sequence[Section]:
-        """The sections that a report is by itself, in a notebook or where it is printed from Python."""
+    def _own_sections(self, *, notes: bool) -> Sequence[Section]:
+        """The sections in a notebook, or where a report is printed from Python."""
         return self.sections(notes=notes)
 
     def __str__(self) -> str:
         return self.text()
 
     def _repr_markdown_(self) -> str:
-        """What a notebook shows."""
+        """The representation in a notebook."""
         return self.markdown()
 
 
 def group(pairs: Iterable[tuple[Reason, Thing]]) -> dict[Reason, list[Thing]]:
-    """The different second parts of the pairs by the first, so that what has one reason is said together."""
+    """The different second parts of the pairs, grouped by the first."""
     groups: dict[Reason, dict[Thing, None]] = {}
     for reason, thing in pairs:
         groups.setdefault(reason, {})[thing] = None
@@ -110,20 +110,20 @@ def group(pairs: Iterable[tuple[Reason, Thing]]) -> dict[Reason, list[Thing]]:
 
 
 def choose_notes(short: Iterable[str], more: Iterable[str], *, details: bool) -> list[str]:
-    """The short notes; with the further ones, or with a word on how to see them."""
+    """The short notes; with the further ones, or with a note on how to see them."""
     further = list(more)
     return [*short, *(further if details or not further else [MORE])]
 
 
 def list_signatures(made: Iterable[tuple[str, str]]) -> list[str]:
-    """Names with what their numbers were made by, a line each, once."""
+    """A line for each different name and signature."""
     return list(dict.fromkeys(printable(f"{name}: {signature}") for name, signature in made))
 
 
 def describe_amounts(
     metrics: Sequence[str], kind: str, amounts: Mapping[str, int], *, details: bool = True
 ) -> str:
-    """That metrics depend on the number of words, or replies, of which systems have unequally many."""
+    """A note that metrics depend on the number of words, or replies, which is not equal for all systems."""
     if len(amounts) > LISTED and not details:
         low, high = (end(amounts, key=amounts.__getitem__) for end in (min, max))
         numbers = f"{amounts[low]} ({low}) to {amounts[high]} ({high})"

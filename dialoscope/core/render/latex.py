@@ -1,4 +1,4 @@
-r"""Sections for a paper: tables in the style of booktabs (\usepackage{booktabs}), notes as comments."""
+r"""Sections as LaTeX: tables in the style of booktabs (\usepackage{booktabs}), notes as comments."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,9 @@
-"""Sections for a README or an issue."""
+"""Sections as Markdown."""
 
 from collections.abc import Iterable, Iterator
 
 from dialoscope.core.render.sections import CodeCell, Grid, GridCell, LinkCell, Paragraph, Quantity, Section
-from dialoscope.core.safe_text import cell_in_markdown, listed_in_markdown, plain_in_markdown
+from dialoscope.core.safe_text import cell_in_markdown, list_in_markdown, plain_in_markdown
 
 
 def render_markdown(sections: Iterable[Section]) -> str:
@@ -30,7 +30,7 @@ def _blocks(section: Section) -> Iterator[str]:
     if section.title:
         yield plain_in_markdown(section.title)
     yield (
-        markdown_table(section) if isinstance(section, Grid) else "\n".join(listed_in_markdown(section.lines))
+        markdown_table(section) if isinstance(section, Grid) else "\n".join(list_in_markdown(section.lines))
     )
 
 

@@ -1,4 +1,4 @@
-"""Sections for a terminal or a mail: aligned columns, which go on below where they do not fit."""
+"""Sections as plain text: aligned columns, which continue below where they do not fit."""
 
 from collections.abc import Iterable, Sequence
 from unicodedata import combining, east_asian_width
@@ -26,7 +26,7 @@ def _table(grid: Grid, width: int | None) -> list[str]:
     """The lines of a table, of the shorter of its two orientations where it does not fit."""
     blocks = _blocks(grid, width)
     if grid.turns and len(blocks) > 1:
-        turned = _blocks(grid.turned(), width)
+        turned = _blocks(grid.transpose(), width)
         if sum(map(len, turned)) < sum(map(len, blocks)):
             blocks = turned
     return [line for number, block in enumerate(blocks) for line in ([""] * bool(number) + block)]
@@ -43,10 +43,10 @@ def _blocks(grid: Grid, width: int | None) -> list[list[str]]:
         if width is not None and blocks[-1] and used + widths[column] > width:
             blocks.append([])
         blocks[-1].append(column)
-    return [_aligned([[row[column] for column in (*stub, *block)] for row in texts]) for block in blocks]
+    return [_align([[row[column] for column in (*stub, *block)] for row in texts]) for block in blocks]
 
 
-def _aligned(texts: Sequence[Sequence[str]]) -> list[str]:
+def _align(texts: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(columns_of, column)) for column in zip(*texts, strict=True)]
     lines = [
         "  ".join(text + " " * (width - columns_of(text)) for text, width in zip(row, widths, strict=True))

@@ -1,4 +1,4 @@
-"""What reports are made of: grids of typed cells, notes and paragraphs. Renderers escape what these hold."""
+"""The parts of reports: grids of typed cells, notes and paragraphs. Renderers escape their texts."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 
 
 def number(value: float) -> str:
-    """Enough digits to distinguish systems, no more."""
+    """Format a number with enough digits to distinguish systems."""
     if math.isnan(value):
         return "–"
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
 
 
 def p_value(p: float) -> str:
-    """A p-value as papers write it: .012, <.001."""
+    """Format a p-value as in papers: .012, <.001."""
     if math.isnan(p):
         return "–"
     return "<.001" if p < 0.001 else f"{p:.3f}".replace("0.", ".")
@@ -21,15 +21,15 @@ def p_value(p: float) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in a table, with what belongs to it; NaN where it is undefined."""
+    """A number in a table with its interval and p-value; NaN where it is undefined."""
 
     value: float
     low: float = math.nan
     high: float = math.nan
     form: Callable[[float], str] = number
-    """Writes the value and the ends of its interval."""
+    """The function that formats the value and the ends of its interval."""
     n: str = ""
-    """The number of things it is made from, where that must be seen."""
+    """The number of points, where it is shown."""
     p: float | None = None
     best: bool = False
     """Whether it is marked as the best of its kind."""
@@ -47,14 +47,14 @@ class Quantity:
 
 
 class CodeCell(str):
-    """A text that is typed as it is."""
+    """A text such as a command, shown as code."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class LinkCell:
-    """A text that leads to a page where the form has links."""
+    """A text with a link, where the form has links."""
 
     text: str
     target: str
@@ -80,8 +80,8 @@ class Grid:
     turns: bool = False
     """Whether rows and columns may change places where the table is too wide; only with a stub of 1."""
 
-    def turned(self) -> "Grid":
-        """The same with rows and columns exchanged."""
+    def transpose(self) -> "Grid":
+        """The table with rows and columns exchanged."""
         columns = zip(*self.rows, strict=True)
         head, *rows = ([name, *cells] for name, cells in zip(self.head, columns, strict=True))
         return replace(self, head=[str(cell) for cell in head], rows=rows)
@@ -94,7 +94,7 @@ class NoteLines:
     lines: Sequence[str]
     title: str = ""
     bullets: bool = False
-    """Whether text has them as a list, as Markdown always does."""
+    """Whether plain text shows them as a list, as Markdown always does."""
 
 
 class Paragraph(str):

@@ -1,4 +1,4 @@
-"""Pictures of what was found, as files: functions over arrays and labels; nothing is computed here."""
+"""Figures as files: functions over arrays and labels; nothing is computed here."""
 
 from dialoscope.report.figures.drawing import check_file, save
 from dialoscope.report.figures.forest import ForestRow, intervals

@@ -1,4 +1,4 @@
-"""How metrics agree with people, drawn: dots of replies, intervals, or a coefficient for each aspect."""
+"""Figures of correlations with people: dots of replies, intervals, or a coefficient for each aspect."""
 
 from typing import TYPE_CHECKING
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 KINDS = ("scatter", "intervals", "heatmap")
 MOST_PANELS = 48
-"""More dots than these nobody looks at; the metrics that follow people best are drawn."""
+"""The most panels of a figure; those of the metrics that correlate best with people are drawn."""
 
 
-def draw_correlations(found: Correlations, kind: str = "scatter") -> "Figure":
-    """A figure of one of the kinds."""
+def draw_correlations(correlations: Correlations, kind: str = "scatter") -> "Figure":
+    """Draw a figure of one of the kinds."""
     check_kind(kind)
-    return {"scatter": _scatter, "intervals": _intervals, "heatmap": _heatmap}[kind](found)
+    return {"scatter": _scatter, "intervals": _intervals, "heatmap": _heatmap}[kind](correlations)
 
 
 def check_kind(kind: str) -> None:
-    """Say so where there is no such figure."""
+    """Refuse a kind of figure that does not exist."""
     if kind not in KINDS:
         raise DialoscopeError(f"There is no figure '{kind}'. Choose from: {', '.join(KINDS)}.")
 
 
-def _scatter(found: Correlations) -> "Figure":
-    """The replies themselves, so that those metrics are left out that have no value for a reply."""
-    panel, each = found.panel, max(1, MOST_PANELS // len(found.aspects))
-    places = {one.name: place for place, one in enumerate(panel.columns)}
+def _scatter(correlations: Correlations) -> "Figure":
+    """Dots of replies, without the metrics that have no value for a reply."""
+    panel, each = correlations.panel, max(1, MOST_PANELS // len(correlations.aspects))
+    places = {column.name: index for index, column in enumerate(panel.columns)}
     chosen = [
-        (one, at)
+        (cell, at)
         for at, aspect in enumerate(panel.aspects)
-        for one in [cell for cell in found.ranked(aspect) if cell.metric in places][:each]
+        for cell in [cell for cell in correlations.ranked(aspect) if cell.metric in places][:each]
     ]
     if not chosen:
         raise DialoscopeError(
@@ -48,35 +48,44 @@ def _scatter(found: Correlations) -> "Figure":
         )
     return scatter(
         [
-            ScatterPanel(one.metric, one.aspect, panel.x[:, places[one.metric]], panel.y[:, at], _told(one))
-            for one, at in chosen
+            ScatterPanel(
+                cell.metric,
+                cell.aspect,
+                panel.x[:, places[cell.metric]],
+                panel.y[:, at],
+                _describe_coefficient(cell),
+            )
+            for cell, at in chosen
         ]
     )
 
 
-def _intervals(found: Correlations) -> "Figure":
-    several = len(found.aspects) > 1
+def _intervals(correlations: Correlations) -> "Figure":
+    several = len(correlations.aspects) > 1
     rows = [
         ForestRow(cell.metric, cell.value, cell.low, cell.high, cell.aspect if several else "", cell.ceiling)
-        for aspect in found.aspects
-        for cell in found.ranked(aspect.name)
+        for aspect in correlations.aspects
+        for cell in correlations.ranked(aspect.name)
     ]
-    title = "" if several else found.aspects[0].name
-    return intervals(rows, f"{capitalize_name(found.settings.main)} {found.settings.kinds[0].title}", title)
+    title = "" if several else correlations.aspects[0].name
+    return intervals(
+        rows, f"{capitalize_name(correlations.settings.main)} {correlations.settings.kinds[0].title}", title
+    )
 
 
-def _heatmap(found: Correlations) -> "Figure":
+def _heatmap(correlations: Correlations) -> "Figure":
     ranked = {
-        aspect.name: {cell.metric: cell for cell in found.ranked(aspect.name)} for aspect in found.aspects
+        aspect.name: {cell.metric: cell for cell in correlations.ranked(aspect.name)}
+        for aspect in correlations.aspects
     }
-    metrics = list(ranked[found.aspects[0].name])
+    metrics = list(ranked[correlations.aspects[0].name])
     values = [[by_metric[metric].value for by_metric in ranked.values()] for metric in metrics]
     matrix = np.array(values, float).reshape(len(metrics), len(ranked))
-    title = f"{capitalize_name(found.settings.main)} {found.settings.kinds[0].title}"
+    title = f"{capitalize_name(correlations.settings.main)} {correlations.settings.kinds[0].title}"
     return heatmap(matrix, metrics, list(ranked), title)
 
 
-def _told(one: Correlation) -> str:
-    if one.kind != Kind("reply", "overall"):
+def _describe_coefficient(cell: Correlation) -> str:
+    if cell.kind != Kind("reply", "overall"):
         return ""  # a coefficient of something else than the dots
-    return f"{capitalize_name(one.coefficient)} {format_interval(one.value, one.low, one.high)}"
+    return f"{capitalize_name(cell.coefficient)} {format_interval(cell.value, cell.low, cell.high)}"

@@ -1,4 +1,4 @@
-"""What all figures share: their look, labels that may hold anything, and files that are always the same.
+"""The style of all figures, their labels, and saving them to files that are always the same.
 
 Nothing here touches pyplot, a display, or the settings of whoever else draws in the same process.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which people tell apart whatever kind of colours they see.
+# Okabe and Ito's colours, which colour-blind people distinguish as well.
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#999999"
 
 _DATES = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
@@ -60,21 +60,21 @@ _OTHER_SCRIPTS = (
     "FreeSans",
     "Unifont",
 )
-"""Fonts that have what matplotlib's own lacks, where one is installed; elsewhere a box is drawn."""
+"""Fonts with characters that matplotlib's own does not have; where none is installed, a box is drawn."""
 
 
 def check_file(path: str | Path) -> None:
-    """Say before anything is computed that a figure could not be had: its name, its folder, matplotlib."""
-    place = Path(path)
-    if place.suffix.lower().removeprefix(".") not in _DATES:
+    """Refuse early a figure that could not be saved, because of its name, its folder, or matplotlib."""
+    target = Path(path)
+    if target.suffix.lower().removeprefix(".") not in _DATES:
         raise DialoscopeError(
             f"{printable(str(path))} cannot be drawn: the name of a figure ends in .svg, .png or .pdf."
         )
-    if not place.parent.is_dir() or place.is_dir():
-        what = "there is a folder of that name" if place.is_dir() else "its folder does not exist"
+    if not target.parent.is_dir() or target.is_dir():
+        what = "there is a folder of that name" if target.is_dir() else "its folder does not exist"
         raise DialoscopeError(f"{printable(str(path))} cannot be written: {what}.")
     try:
-        check_file_writable(place)
+        check_file_writable(target)
     except OSError as failed:
         raise DialoscopeError(f"{printable(str(path))} cannot be written: {failed.strerror}.") from failed
     with look():
@@ -84,16 +84,16 @@ def check_file(path: str | Path) -> None:
 def save(figure: "Figure", path: str | Path) -> Path:
     """Write a figure as SVG, PNG or PDF, by the name's ending; the same figure gives the same bytes."""
     check_file(path)
-    place = Path(path)
-    kind = place.suffix.lower().removeprefix(".")
+    target = Path(path)
+    kind = target.suffix.lower().removeprefix(".")
     out = io.BytesIO()
     with look(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box is drawn in its place
         _fonts_for_other_scripts(figure)
         dots = min(_DOTS_PER_INCH, _MOST_PIXELS / max(figure.get_size_inches()))
         figure.savefig(out, format=kind, dpi=dots, metadata=_DATES[kind])
-    write_atomically(place, [out.getvalue()])
-    return place
+    write_atomically(target, [out.getvalue()])
+    return target
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def canvas(width: float, height: float, *, layout: str | None = "constrained") -
 
 
 def label(text: str, most: int = 34) -> str:
-    """A name from the data, visible and short: what is too long loses its middle, for ends tell more."""
+    """A name from the data as printable text; the middle of a long one is left out."""
     plain = printable(text)
     if len(plain) <= most:
         return plain
@@ -125,12 +125,12 @@ def label(text: str, most: int = 34) -> str:
 
 
 def width_of(texts: "list[str]", size: float = 7) -> float:
-    """About how many inches the longest of these texts takes."""
+    """The approximate width of the longest of these texts in inches."""
     return max((len(text) for text in texts), default=0) * size * 0.6 / 72
 
 
 def bare(axes: "Axes") -> None:
-    """Without frame and ticks."""
+    """Remove the frame and the ticks."""
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)
@@ -143,7 +143,7 @@ def _fonts_for_other_scripts(figure: "Figure") -> None:
     for text in figure.findobj(Text):
         assert isinstance(text, Text)  # noqa: S101 - for the type checker
         if not ours.issuperset(map(ord, text.get_text())):
-            text.set_fontfamily([*_STYLE["font.family"], *_installed()])
+            text.set_fontfamily([*_STYLE["font.family"], *_find_installed_fonts()])
 
 
 @lru_cache
@@ -154,8 +154,8 @@ def _characters(family: str) -> frozenset[int]:
 
 
 @lru_cache
-def _installed() -> tuple[str, ...]:
+def _find_installed_fonts() -> tuple[str, ...]:
     from matplotlib.font_manager import fontManager
 
-    known = set(fontManager.get_font_names())
-    return tuple(name for name in _OTHER_SCRIPTS if name in known)
+    installed = set(fontManager.get_font_names())
+    return tuple(name for name in _OTHER_SCRIPTS if name in installed)

@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 0.19
-"""Inches of a row."""
+"""The height of a row in inches."""
 
 
 class ForestRow(NamedTuple):
-    """A number and where it might lie as well."""
+    """A number with its interval."""
 
     label: str
     value: float
     low: float
     high: float
     group: str = ""
-    """A heading that stands above the rows of one group, which follow each other."""
+    """The heading above the rows of one group, which follow each other."""
     ceiling: float = math.nan
-    """What could be reached at most, drawn as a dash."""
+    """The largest value that could be reached, drawn as a dash."""
 
 
 @look()
@@ -49,27 +49,25 @@ def intervals(rows: Sequence[ForestRow], axis: str = "", title: str = "") -> "Fi
 
 def _draw(axes: "Axes", rows: Sequence[ForestRow], *, headings: bool) -> None:
     places, names = [], []
-    place, group = 0, None
+    y, group = 0, None
     for row in rows:
         if headings and row.group != group:
             text = label(row.group, 50)
-            axes.text(0, place, text, transform=axes.get_yaxis_transform(), fontweight="bold", va="center")
-            place, group = place + 1, row.group
-        _bar(axes, row, place)
-        places.append(place)
+            axes.text(0, y, text, transform=axes.get_yaxis_transform(), fontweight="bold", va="center")
+            y, group = y + 1, row.group
+        _bar(axes, row, y)
+        places.append(y)
         names.append(label(row.label))
-        place += 1
+        y += 1
     axes.set_yticks(places, names)
 
 
-def _bar(axes: "Axes", row: ForestRow, place: int) -> None:
+def _bar(axes: "Axes", row: ForestRow, y: int) -> None:
     if math.isfinite(row.ceiling):
-        axes.plot(
-            [row.ceiling] * 2, [place - 0.5, place + 0.5], color=ORANGE, linewidth=1, linestyle=(0, (2, 1))
-        )
+        axes.plot([row.ceiling] * 2, [y - 0.5, y + 0.5], color=ORANGE, linewidth=1, linestyle=(0, (2, 1)))
     if not math.isfinite(row.value):
-        axes.text(0, place, " undefined", color="#666666", fontsize=6, va="center")
+        axes.text(0, y, " undefined", color="#666666", fontsize=6, va="center")
         return
     if math.isfinite(row.low) and math.isfinite(row.high):
-        axes.plot([row.low, row.high], [place, place], color=BLUE, linewidth=1.2, solid_capstyle="butt")
-    axes.plot([row.value], [place], color=BLUE, marker="o", markersize=3.2, linestyle="none")
+        axes.plot([row.low, row.high], [y, y], color=BLUE, linewidth=1.2, solid_capstyle="butt")
+    axes.plot([row.value], [y], color=BLUE, marker="o", markersize=3.2, linestyle="none")

@@ -1,4 +1,4 @@
-"""How metrics go together: a matrix of coefficients, a tree of clusters, and both side by side."""
+"""Figures of the agreement of metrics: a matrix of coefficients, a tree, and both side by side."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 CELL = 0.26
-"""Inches."""
+"""The side of a cell in inches."""
 COLOURS = "RdBu_r"
-"""Blue below 0 and red above, a pair that colour-blind people tell apart."""
+"""Blue below 0 and red above, a pair that colour-blind people distinguish."""
 TREE = 1.6
-"""Inches of a tree's height."""
+"""The height of a tree in inches."""
 MOST_NUMBERS = 60
 """A longer side than this has colours alone."""
 
@@ -109,10 +109,10 @@ def _tree(axes: "Axes", linkage: Floats, support: Floats | None) -> list[int]:
 
     order: list[int] = leaves_list(linkage).tolist()
     leaves = len(order)
-    where = {leaf: (0.0, float(place)) for place, leaf in enumerate(order)}
+    where = {leaf: (0.0, float(position)) for position, leaf in enumerate(order)}
     for merge, (first, second, height, _) in enumerate(linkage.tolist()):
-        (one, above), (other, below) = where[int(first)], where[int(second)]
-        axes.plot([one, height, height, other], [above, above, below, below], color=BLUE, linewidth=0.9)
+        (left, above), (right, below) = where[int(first)], where[int(second)]
+        axes.plot([left, height, height, right], [above, above, below, below], color=BLUE, linewidth=0.9)
         where[leaves + merge] = height, (above + below) / 2
         if support is not None and np.isfinite(support[merge]):
             _note(axes, where[leaves + merge], format_coefficient(support[merge]))
@@ -124,6 +124,6 @@ def _tree(axes: "Axes", linkage: Floats, support: Floats | None) -> list[int]:
     return order
 
 
-def _note(axes: "Axes", place: tuple[float, float], text: str) -> None:
+def _note(axes: "Axes", point: tuple[float, float], text: str) -> None:
     """A number beside a merge, on the side away from the leaves, where there is always room."""
-    axes.annotate(text, place, (-2, 1.5), textcoords="offset points", fontsize=5, ha="right", va="bottom")
+    axes.annotate(text, point, (-2, 1.5), textcoords="offset points", fontsize=5, ha="right", va="bottom")

@@ -1,4 +1,4 @@
-"""A metric against what people said, reply by reply."""
+"""Scatter plots of a metric against ratings, reply by reply."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SIDE, BESIDE, BELOW = 1.7, 0.62, 0.78
 """Inches of a panel, and between two."""
 MOST_DOTS = 100_000
-"""Of more than this, a random part is drawn: a file of a million circles opens nowhere."""
+"""A random part of more dots than this is drawn, since files of millions of circles cannot be opened."""
 JITTER = 0.012
 """Dots are moved sideways by up to this share of the axis: means of few raters fall on few values."""
 
@@ -27,11 +27,11 @@ class ScatterPanel(NamedTuple):
     metric: str
     aspect: str
     values: Floats
-    """Of the metric, a number for each reply; NaN where it is undefined."""
+    """The value of the metric for each reply; NaN where it is undefined."""
     ratings: Floats
     """The mean rating of the same replies."""
     told: str = ""
-    """What stands above the dots, such as "ρ .42 [.35, .49]"."""
+    """The text above the dots, such as "ρ .42 [.35, .49]"."""
 
 
 @look()
@@ -41,8 +41,8 @@ def scatter(panels: Sequence[ScatterPanel], columns: int = 4) -> "Figure":
     down = max(1, math.ceil(len(panels) / across))
     width, height = across * (SIDE + BESIDE) + 0.1, down * (SIDE + BELOW)
     figure = canvas(width, height, layout=None)
-    for place, panel in enumerate(panels):
-        row, column = divmod(place, across)
+    for index, panel in enumerate(panels):
+        row, column = divmod(index, across)
         left, top = column * (SIDE + BESIDE) + BESIDE, row * (SIDE + BELOW) + 0.4
         axes = figure.add_axes((left / width, 1 - (top + SIDE) / height, SIDE / width, SIDE / height))
         _draw(axes, panel, MOST_DOTS // len(panels))
@@ -53,8 +53,8 @@ def _draw(axes: "Axes", panel: ScatterPanel, most: int) -> None:
     axes.set_title(f"{label(panel.metric, 26)}\n{label(panel.told, 40)}".strip(), fontsize=7.5, pad=3)
     axes.set_xlabel(label(panel.aspect, 30), labelpad=1)
     axes.locator_params(nbins=5)
-    known = np.isfinite(panel.values) & np.isfinite(panel.ratings)
-    x, y = panel.ratings[known], panel.values[known]
+    defined = np.isfinite(panel.values) & np.isfinite(panel.ratings)
+    x, y = panel.ratings[defined], panel.values[defined]
     if not len(x):
         axes.text(0.5, 0.5, "no rated replies\nwith a value", ha="center", va="center", color="#666666")
         axes.set_xticks([])

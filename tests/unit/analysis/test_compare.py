@@ -12,7 +12,7 @@ import scipy.stats
 import dialoscope as ds
 from dialoscope.analysis.comparison.contrast import detectable
 from dialoscope.runs.differences import Difference, LeaveOuts
-from dialoscope.runs.resampling import PairedSums, Resamples, halved_pairs, halves_p
+from dialoscope.runs.resampling import PairedSums, Resamples, halve_pairs, halves_p
 
 METRICS = ["bleu-2", "rouge-l", "distinct-2", "repetition-1", "words"]
 
@@ -386,7 +386,7 @@ def test_the_smallest_difference_that_can_be_detected_is_found_four_times_in_fiv
         pair = PairedSums(first, second, mean)  # .4543 as scipy's noncentral t has it for n = 40
         left_out = LeaveOuts(*pair.left_out())
         said.append(detectable(Difference(0.0, apart.mean() + 0.4543, None, left_out, None), 0.95))
-        ((ours, theirs),) = halved_pairs([pair], Resamples(400, 1))
+        ((ours, theirs),) = halve_pairs([pair], Resamples(400, 1))
         found += halves_p(theirs - ours) < 0.05
     assert np.mean(said) == pytest.approx(0.4543, rel=0.03)  # more, for the error is not known
     assert found / 400 == pytest.approx(0.8, abs=0.06)

@@ -14,7 +14,7 @@ from dialoscope.analysis.aspects import standing
 from dialoscope.analysis.trust.evidence import Family
 from dialoscope.analysis.trust.known import SHIPPED, load_shipped, read
 from dialoscope.analysis.trust.pooling import pool_coefficients
-from dialoscope.analysis.trust.trust import FITTED, RatedCorpus, ScoredColumn, estimate_trust, trust
+from dialoscope.analysis.trust.trust import FITTED, ScoredColumn, ScoredCorpus, estimate_trust, trust
 from dialoscope.core.errors import DialoscopeError
 from dialoscope.metrics import metric_class, metric_names
 from dialoscope.runs.rating_columns import RatingsBuilder
@@ -48,7 +48,7 @@ def figures(found, metric):
 def made(values, ratings, items=None, **more):
     """A corpus of one metric called m."""
     items = np.arange(len(values)) if items is None else items
-    return RatedCorpus(
+    return ScoredCorpus(
         more.get("name", "c"),
         (ScoredColumn("m", "m|v:1", more.get("better", True), np.array(values, float), more.get("how", "")),),
         {more.get("aspect", "overall"): np.array(ratings, float)},
@@ -312,7 +312,7 @@ def test_what_was_fitted_to_the_ratings_is_not_judged_as_if_it_had_not(monkeypat
     known = trust(run, draws=100)
     learned = tuple(dataclasses.replace(one, how="somehow") for one in known.families[:1])
     shipped_then = dataclasses.replace(known, families=(*learned, *known.families[1:]))
-    monkeypatch.setattr("dialoscope.analysis.trust.trust.shipped", lambda: shipped_then)
+    monkeypatch.setattr("dialoscope.analysis.trust.trust.load_shipped", lambda: shipped_then)
     found = trust(run, draws=100)
     assert [one.how for one in found.families] == [FITTED, "", ""]
     assert found.of(run.metrics[0]).told.endswith(f"on 1 corpus; {FITTED}")

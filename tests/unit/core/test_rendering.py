@@ -40,7 +40,7 @@ def test_a_table_turns_where_that_makes_it_shorter():
     grid = wide(12, 2)
     assert render_text([grid], 80).splitlines()[0].split() == ["metric-0", "metric-1"]
     assert render_text([grid]).splitlines()[0].split()[0] == "system-0"
-    assert grid.turned().turned().rows == [list(row) for row in grid.rows]
+    assert grid.transpose().transpose().rows == [list(row) for row in grid.rows]
 
 
 def test_columns_that_name_a_row_are_repeated_below():

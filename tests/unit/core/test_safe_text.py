@@ -14,7 +14,7 @@ import dialoscope as ds
 from dialoscope.core.errors import DataError, DialoscopeError, MissingExtra
 from dialoscope.core.render.markdown import markdown_table
 from dialoscope.core.render.sections import Grid, Quantity
-from dialoscope.core.safe_text import listed_in_markdown, plain_in_csv, plain_in_markdown, printable
+from dialoscope.core.safe_text import list_in_markdown, plain_in_csv, plain_in_markdown, printable
 
 INVISIBLE = [chr(code) for code in (*range(32), *range(127, 160), 0x200B, 0x2028, 0x2029, 0xFEFF)] + [
     chr(code) for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -223,7 +223,7 @@ def test_a_name_stays_text_in_a_cell_a_list_and_a_paragraph(name):
         TABLE | {"strong"},
         ["", shown, "b", shown, "1", shown, "c", shown, shown],
     )
-    assert rendered("\n".join(listed_in_markdown([name, name]))) == ({"ul", "li", "p"}, [shown, shown])
+    assert rendered("\n".join(list_in_markdown([name, name]))) == ({"ul", "li", "p"}, [shown, shown])
     assert rendered(plain_in_markdown(name)) == ({"p"}, [shown])
 
 
@@ -238,7 +238,7 @@ def test_github_links_nothing_in_a_name(name):
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_linkify_links_nothing_in_a_name(name):
-    source = "\n".join([markdown_table(Grid([name], [[bold(name)]])), "", *listed_in_markdown([name])])
+    source = "\n".join([markdown_table(Grid([name], [[bold(name)]])), "", *list_in_markdown([name])])
     assert rendered(source, links=True)[0] == TABLE | {"strong", "ul", "li", "p"}
 
 

@@ -12,7 +12,7 @@ import dialoscope as ds
 from dialoscope.core import files
 from dialoscope.core.render.markdown import markdown_table
 from dialoscope.core.render.sections import Grid, number
-from dialoscope.core.safe_text import listed_in_markdown, printable
+from dialoscope.core.safe_text import list_in_markdown, printable
 from dialoscope.runs import resampling, store
 
 
@@ -398,7 +398,7 @@ def test_a_pipe_in_a_name_never_ends_a_cell(name, cell):
 
 
 def test_markdown_makes_neither_tags_nor_links_of_what_systems_are_called():
-    assert listed_in_markdown(["<img src=x> of [you](http://x) & me"]) == [
+    assert list_in_markdown(["<img src=x> of [you](http://x) & me"]) == [
         "- &lt;img src=x&gt; of \\[you](http:/\\/x) &amp; me"
     ]
 
