@@ -103,15 +103,15 @@ class Fbd(DistributionMetric):
     def _bias(self, tally: Points) -> float:
         """Return the bias of the plain value: with references, that of a system that says nothing.
 
-        Real and generated points then share their contexts, and how much of a point its context settles is
-        what plain values mostly tell of a system. Halves without common contexts would lose that; so only
-        what every system has on these contexts is taken away.
+        Real and generated points then share their contexts, and plain values of systems mostly differ in the
+        degree to which the context determines a point. Halves without common contexts would lose that, so
+        only the bias that every system has on these contexts is subtracted.
         """
         others = tally.generated if tally.crowd else tally.silent
         true = tally.once(
             ("true", self._squared, self.seed), lambda: self._true(tally.people, others, tally.table.dims)
         )
-        return float(np.maximum(0, self._plain(tally, others) - true))  # chance alone can make it negative
+        return float(np.maximum(0, self._plain(tally, others) - true))  # may be negative by sampling error
 
     def _true(self, people: Cloud, others: Cloud, dims: int) -> float:
         few = min(people.count, others.count) < 2 * dims

@@ -41,9 +41,9 @@ from dialoscope.text.tokenizer import Tokenizer
 
 _OWN_TOKENIZER = "meteor"
 
-# The statistics of a pair: how many words each text has, how many of them are function words, then for each
-# kind of match the content words and the function words it covers, then chunks and the pair's own score.
-# Of each two the first is the reply's, the second the reference's.
+# The columns of a pair: the numbers of words and of function words of each text, then for each kind of match
+# the numbers of content words and of function words that it covers, then chunks and the pair's own score.
+# In each pair of columns the first is of the reply, the second of the reference.
 _LENGTHS, _FUNCTION_WORDS = slice(0, 2), slice(2, 4)
 _MATCH_COLUMNS = 16
 _MATCHES = slice(4, 4 + _MATCH_COLUMNS)
@@ -376,7 +376,7 @@ def _length(phrase: str) -> int:
 
 # METEOR 1.5 does not look a form up as WordNet does: it takes the first of these endings that leads to a
 # listed word of any part of speech, and meanings as numbers without their part of speech, some of which
-# stand for two meanings.
+# are shared by two meanings.
 _ENDINGS = (
     ("s", ""),
     ("ses", "s"),

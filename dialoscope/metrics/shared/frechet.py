@@ -176,7 +176,7 @@ def debiased(
     """Estimate the distance of the distributions the points are samples of, which `frechet` overestimates.
 
     Points with the same item belong together (they share a context, say), whichever side they are on; those
-    of different items must be independent. An estimate without bias lies below 0 as often as above where
+    of different items must be independent. An unbiased estimate is negative as often as positive where
     there is no distance. Undefined where a half of a side has fewer than `FEWEST` points.
     """
     sides = PointSet(real, real_items), PointSet(generated, generated_items)

@@ -1,7 +1,7 @@
 """Vectors of texts by an encoder: the statistics of metrics that compare distributions.
 
-Few points are held in memory. Many lie in a file, and are read some at a time; what is asked of them then
-comes from their moments, or from a sample of them that is the same in whatever order they came.
+Few points are held in memory. Many are in a file that is read in chunks; they are then represented by their
+moments, or by a sample of them that does not depend on their order.
 """
 
 import io
