@@ -60,12 +60,14 @@ class Composite(GradeMetric[Sums]):
     @property
     def needs(self) -> frozenset[str]:
         """The needs of all parts with a weight."""
-        return frozenset().union(*(self.parts[place].needs for place in self._used_parts))
+        return frozenset().union(*(self.parts[index].needs for index in self._used_parts))
 
     @property
     def parts(self) -> tuple[Metric[Any], ...]:
         """The metrics that it combines, including those of other aspects."""
-        return _parts(self.combination)
+        combination = self.combination
+        names = (part.metric for part in combination.parts)
+        return _parts_of(tuple(zip(names, combination.signatures, strict=True)))
 
     @property
     def combination(self) -> Combination:
@@ -214,11 +216,6 @@ def _parts_of(parts: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
         if part.to_fit:
             raise MetricError(f"composite: {part} has a scale of its own that is fitted to each run.")
     return metrics
-
-
-def _parts(combination: Combination) -> tuple[Metric[Any], ...]:
-    names = (part.metric for part in combination.parts)
-    return _parts_of(tuple(zip(names, combination.signatures, strict=True)))
 
 
 @cache
