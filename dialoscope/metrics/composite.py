@@ -132,14 +132,14 @@ class Composite(GradeMetric[Sums]):
         return np.where(is_missing, math.nan, scores)
 
     def _parts_of_replies(self, tally: Sums) -> Mapping[str, Floats]:
-        """What each part adds to the neutral value, .5; NaN where the part is undefined."""
+        """The contribution of each part to the neutral value, .5; NaN where the part is undefined."""
         values = _values(tally, len(self.parts))
         added = self.combination.contributions(values, self.aspect)
         added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
         return {self.combination.parts[index].name: added[:, index] for index in self._used_parts}
 
     def notes(self, tally: Sums) -> Notes:
-        """What each part adds, and the number of replies for which a part is undefined and so neutral."""
+        """The mean contribution of each part, and the number of replies for which it is undefined."""
         parts = self._parts_of_replies(tally)
         defined = ~np.isnan(self.score_each(tally))
         numbers: dict[str, float] = {}
