@@ -14,9 +14,9 @@ from dialoscope.metrics.shared.base import Bounds, Notes
 from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.frechet import (
     Moments,
-    debiased,
-    debiased_from_halves,
     each_left_out,
+    estimate_frechet,
+    estimate_frechet_from_halves,
     frechet,
     null,
 )
@@ -116,9 +116,9 @@ class Fbd(DistributionMetric):
     def _true(self, people: Cloud, others: Cloud, dims: int) -> float:
         few = min(people.count, others.count) < 2 * dims
         if not (few and people.held and others.held):
-            return debiased_from_halves(people.halves, others.halves, squared=self._squared)
+            return estimate_frechet_from_halves(people.halves, others.halves, squared=self._squared)
         sides = people.points, others.points, people.items, others.items
-        return debiased(*sides, squared=self._squared, seed=self.seed)
+        return estimate_frechet(*sides, squared=self._squared, seed=self.seed)
 
     @property
     def _squared(self) -> bool:

@@ -164,7 +164,7 @@ class ExactTerms(NamedTuple):
     """The number of independent points that a point is worth, on either side."""
 
 
-def debiased(
+def estimate_frechet(
     real: Floats,
     generated: Floats,
     real_items: Ints,
@@ -184,7 +184,7 @@ def debiased(
     return _estimate_from_halvings(*sides, halvings, squared=squared)
 
 
-def debiased_from_halves(
+def estimate_frechet_from_halves(
     real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
 ) -> float:
     """Estimate the distance from moments of two halves of the items, for points that exceed the memory."""
