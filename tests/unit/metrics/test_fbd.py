@@ -353,7 +353,9 @@ def test_against_a_corpus_the_value_is_the_estimate_of_the_true_distance():
     fair = ds.Fbd(**FAKE, real=FakeCorpus(), estimator="debiased")
     tally = tally_of(fair)
     people, own = tally.people, tally.generated
-    assert fair.score(tally) == pytest.approx(estimate_frechet(people.points, own.points, people.items, own.items))
+    assert fair.score(tally) == pytest.approx(
+        estimate_frechet(people.points, own.points, people.items, own.items)
+    )
 
 
 def test_clusters_do_not_depend_on_the_size_of_the_vectors():
