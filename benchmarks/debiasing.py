@@ -27,7 +27,7 @@ from scipy.stats import t as student
 
 from benchmarks._shared import benchmark_parser
 from dialoscope.metrics.shared import frechet as frechet_module
-from dialoscope.metrics.shared.frechet import Moments, debiased, each_left_out, frechet
+from dialoscope.metrics.shared.frechet import Moments, each_left_out, estimate_frechet, frechet
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Pair
 
@@ -214,7 +214,7 @@ def errors(case: Case, points: int, correlation: float, rounds: int, rng: np.ran
     for _ in range(rounds):
         real, generated = sample(case, points, correlation, rng)
         plain.append(frechet(Moments.of(real), Moments.of(generated)) - truth)
-        ours.append(debiased(real, generated, items, items) - truth)
+        ours.append(estimate_frechet(real, generated, items, items) - truth)
     return Errors(rms(iter(plain)), rms(iter(ours)), float(np.mean(ours)))
 
 
@@ -250,7 +250,7 @@ def trial(
     ]
     plain = np.array([frechet(*sides) for sides in zip(*map(each_left_out, parts), strict=True)])
     ours = debiased_without(real, generated, items, items, blocks % DEBIASED_BLOCKS, blocks % DEBIASED_BLOCKS)
-    value = debiased(real, generated, items, items)
+    value = estimate_frechet(real, generated, items, items)
     return value - distance(case), half_width(plain), half_width(ours)
 
 
@@ -315,7 +315,7 @@ def figures(rows: list[dict], encoder: TransformerEncoder) -> tuple[float, float
     )
     ratings = [np.mean(list(row["ratings"].values())[-1]) for row in rows]
     plain = frechet(Moments.of(real), Moments.of(generated))
-    return plain, debiased(real, generated, items, items), float(one_minus_r), float(np.mean(ratings))
+    return plain, estimate_frechet(real, generated, items, items), float(one_minus_r), float(np.mean(ratings))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from scipy.linalg import sqrtm
 
 import dialoscope as ds
 from benchmarks._shared import SAMPLE, benchmark_parser, fastest
-from dialoscope.metrics.shared.frechet import Moments, debiased, frechet
+from dialoscope.metrics.shared.frechet import Moments, estimate_frechet, frechet
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.protocols import Pair, TokenVectors
 
@@ -98,7 +98,7 @@ def compare(points: int, dims: int, rounds: int) -> float:
     items = np.arange(points)
     theirs, their_seconds = fastest(lambda: textbook(real, generated), rounds)
     ours, our_seconds = fastest(lambda: frechet(Moments.of(real), Moments.of(generated)), rounds)
-    _, debiased_seconds = fastest(lambda: debiased(real, generated, items, items), 1)
+    _, debiased_seconds = fastest(lambda: estimate_frechet(real, generated, items, items), 1)
     difference = abs(ours - theirs)
     print(
         f"{points:5} points: sqrtm {their_seconds:.4f} s, ours {our_seconds:.4f} s, difference "

@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the rows of one file are read: the names of its columns, and the defaults for missing cells."""
+    """The layout of the rows of a file: the names of its columns, and the defaults for missing cells."""
 
     names: ColumnNames
     system: str

@@ -56,13 +56,13 @@ class _RatingReader:
     unnamed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of raters without a name that each reply has had, by aspect."""
 
-    def read(self, cells: Cells, number: int, place: str) -> Iterable[Rating]:
+    def read(self, cells: Cells, number: int, location: str) -> Iterable[Rating]:
         """Return the ratings in a row."""
         ratings = (
             self._read_reply(cells, number) if self.names.ratings in cells else (self._read_single(cells),)
         )
         for rating in ratings:
-            self._check_unique(rating, place)
+            self._check_unique(rating, location)
         return ratings
 
     def _read_reply(self, cells: Cells, number: int) -> tuple[Rating, ...]:
@@ -100,10 +100,10 @@ class _RatingReader:
                     raise BadRow(f"no column `rater`; if it is {column!r}, say so: --map rater={column}")
         return read_optional_name(cells, self.names.rater, "`rater`")
 
-    def _check_unique(self, rating: Rating, place: str) -> None:
+    def _check_unique(self, rating: Rating, location: str) -> None:
         key = _Key(rating.id, rating.system, rating.aspect, rating.rater)
-        first = self.places.setdefault(key, place)
-        if first != place:
+        first = self.places.setdefault(key, location)
+        if first != location:
             raise BadRow(
                 f"a second rating of {key.aspect!r} by rater {key.rater!r} of reply {key.id!r}"
                 f"{f' by system {key.system!r}' if key.system else ''}, after {first}; keep one, "

@@ -47,7 +47,7 @@ class _ScoreReader:
     names: ColumnNames
     places: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
-    def read(self, cells: Cells, number: int, place: str) -> Iterable[Score]:
+    def read(self, cells: Cells, number: int, location: str) -> Iterable[Score]:
         """Return the scores in a row."""
         names = self.names
         reply = (
@@ -59,7 +59,7 @@ class _ScoreReader:
             for metric, value in self._values(cells).items()
         ]
         for score in scores:
-            self._check_unique(score, place)
+            self._check_unique(score, location)
         return scores
 
     def _values(self, cells: Cells) -> Mapping[str, object]:
@@ -80,9 +80,9 @@ class _ScoreReader:
         """The columns that are no metric's; a column `score` or `metric` without the other is."""
         return self.names.recognised - {self.names.score, self.names.metric}
 
-    def _check_unique(self, score: Score, place: str) -> None:
-        first = self.places.setdefault((score.id, score.system, score.metric), place)
-        if first != place:
+    def _check_unique(self, score: Score, location: str) -> None:
+        first = self.places.setdefault((score.id, score.system, score.metric), location)
+        if first != location:
             raise BadRow(
                 f"a second score of {score.metric!r} of reply {score.id!r}"
                 f"{f' by system {score.system!r}' if score.system else ''}, after {first}; keep one"

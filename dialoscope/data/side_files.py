@@ -23,7 +23,7 @@ def read_side_files(
     noun: str,
     convert: Callable[[Cells, int, str], Iterable[T]],
 ) -> list[T]:
-    """Return what `convert` makes of each row, given its number and its place, `FILE:LINE`.
+    """Return what `convert` makes of each row, given its number and its location, `FILE:LINE`.
 
     All problems are in one error, in which `noun` names what a row holds.
     """

@@ -1,4 +1,4 @@
-"""Where replies are: files, folders and standard input, and the format of each."""
+"""Sources of replies: files, folders and standard input, and the format of each."""
 
 import os
 import sys

@@ -53,7 +53,7 @@ class Bleu(SumMetric):
     lowercase: bool = False
     smoothing: Literal["exp", "floor", "add-k", "none", "tiny", "nltk"] = "exp"
     effective_order: Literal["reply", "always", "never"] = "reply"
-    """Where orders for which a reply is too short are omitted: for single replies, everywhere, nowhere."""
+    """Whether orders for which a reply is too short are omitted: for single replies, always, or never."""
     scale: int = 100
     """The value of a perfect reply."""
 

@@ -60,12 +60,14 @@ class Composite(GradeMetric[Sums]):
     @property
     def needs(self) -> frozenset[str]:
         """The needs of all parts with a weight."""
-        return frozenset().union(*(self.parts[place].needs for place in self._used_parts))
+        return frozenset().union(*(self.parts[index].needs for index in self._used_parts))
 
     @property
     def parts(self) -> tuple[Metric[Any], ...]:
         """The metrics that it combines, including those of other aspects."""
-        return _parts(self.combination)
+        combination = self.combination
+        names = (part.metric for part in combination.parts)
+        return _parts_of(tuple(zip(names, combination.signatures, strict=True)))
 
     @property
     def combination(self) -> Combination:
@@ -130,14 +132,14 @@ class Composite(GradeMetric[Sums]):
         return np.where(is_missing, math.nan, scores)
 
     def _parts_of_replies(self, tally: Sums) -> Mapping[str, Floats]:
-        """What each part adds to the neutral value, .5; NaN where the part is undefined."""
+        """The contribution of each part to the neutral value, .5; NaN where the part is undefined."""
         values = _values(tally, len(self.parts))
         added = self.combination.contributions(values, self.aspect)
         added = np.where(np.isnan(values) | np.isnan(self.score_each(tally))[:, None], math.nan, added)
         return {self.combination.parts[index].name: added[:, index] for index in self._used_parts}
 
     def notes(self, tally: Sums) -> Notes:
-        """What each part adds, and the number of replies for which a part is undefined and so neutral."""
+        """The mean contribution of each part, and the number of replies for which it is undefined."""
         parts = self._parts_of_replies(tally)
         defined = ~np.isnan(self.score_each(tally))
         numbers: dict[str, float] = {}
@@ -214,11 +216,6 @@ def _parts_of(parts: tuple[tuple[str, str], ...]) -> tuple[Metric[Any], ...]:
         if part.to_fit:
             raise MetricError(f"composite: {part} has a scale of its own that is fitted to each run.")
     return metrics
-
-
-def _parts(combination: Combination) -> tuple[Metric[Any], ...]:
-    names = (part.metric for part in combination.parts)
-    return _parts_of(tuple(zip(names, combination.signatures, strict=True)))
 
 
 @cache

@@ -68,21 +68,21 @@ class Diversity(AdditiveMetric[Tokens]):
     def measure(self, batch: Batch) -> Tokens:
         """The words of each reply after its group's number; none for a reply that is in no group."""
         words = reply_words(batch, Tokenizer(self.tokenizer))
-        place = np.array([place for place, example in enumerate(batch) if example.group], np.int64)
+        rows = np.array([row for row, example in enumerate(batch) if example.group], np.int64)
         # Of this system: replies of others to the same variants are another group.
         keys = hash_texts(
             [f"{len(example.system)}:{example.system}{example.group}" for example in batch if example.group]
         )
-        grouped = words.take(place)
+        grouped = words.take(rows)
         lengths = np.zeros(len(batch), np.int64)
-        lengths[place] = grouped.lengths + 1
+        lengths[rows] = grouped.lengths + 1
         return Tokens(np.insert(grouped.ids, grouped.starts[:-1], keys), lengths)
 
     def score_each(self, tally: Tokens) -> Floats:
         """The value of the group that the reply is in."""
         groups = _Groups.of(tally)
         values = np.full(len(tally), math.nan)
-        values[groups.place] = self._of_groups(groups)[groups.number]
+        values[groups.rows] = self._of_groups(groups)[groups.number]
         return values
 
     def defined(self, tally: Tokens) -> NDArray[np.bool_]:
@@ -102,7 +102,7 @@ class Diversity(AdditiveMetric[Tokens]):
         """The value of each group and a 1, once for the group: with the first of its replies."""
         groups = _Groups.of(tally)
         values = self._of_groups(groups)
-        first = groups.place[groups.first()]
+        first = groups.rows[groups.first()]
         rows = np.zeros((len(tally), 2))
         rows[first] = np.stack([np.nan_to_num(values), ~np.isnan(values)], axis=1)
         return rows
@@ -152,7 +152,7 @@ class Diversity(AdditiveMetric[Tokens]):
         unrelated = groups.exchange(self.seed)
         if unrelated is None:
             return math.nan
-        values = self._entropies(grams.take(unrelated.place), unrelated.number)
+        values = self._entropies(grams.take(unrelated.rows), unrelated.number)
         defined = values[~np.isnan(values)]
         return math.fsum(defined) / len(defined) if len(defined) else math.nan
 
@@ -182,7 +182,7 @@ class Diversity(AdditiveMetric[Tokens]):
 class _Groups:
     """Replies that are in groups."""
 
-    place: Ints
+    rows: Ints
     """The index of each among all replies."""
     number: Ints
     """The group of each, numbered from 0 in the order of keys."""
@@ -190,10 +190,10 @@ class _Groups:
 
     @classmethod
     def of(cls, tally: Tokens) -> "_Groups":
-        place = np.flatnonzero(tally.lengths)
-        starts, lengths = tally.starts[:-1][place], tally.lengths[place] - 1
+        rows = np.flatnonzero(tally.lengths)
+        starts, lengths = tally.starts[:-1][rows], tally.lengths[rows] - 1
         number = np.unique(tally.ids[starts], return_inverse=True)[1].astype(np.int64)
-        return cls(place, number, Tokens(tally.ids[ranges(starts + 1, lengths)], lengths))
+        return cls(rows, number, Tokens(tally.ids[ranges(starts + 1, lengths)], lengths))
 
     @property
     def count(self) -> int:
@@ -211,9 +211,9 @@ class _Groups:
         """The selected groups."""
         chosen = np.flatnonzero(wanted[self.number])
         number = np.unique(self.number[chosen], return_inverse=True)[1].astype(np.int64)
-        return _Groups(self.place[chosen], number, self.words.take(chosen))
+        return _Groups(self.rows[chosen], number, self.words.take(chosen))
 
-    def exchange(self, seed: int) -> "_Exchanged | None":
+    def exchange(self, seed: int) -> "_Regrouping | None":
         """Groups of the same sizes, whose replies are all from different groups; None if there are too few.
 
         With the groups in a random circle, a new one takes a reply from each of those that follow.
@@ -228,13 +228,13 @@ class _Groups:
         # By what they say, so that the order of the replies does not show.
         order = np.lexsort((_contents(self.words), self.number))
         starts = np.cumsum(sizes) - sizes
-        return _Exchanged(order[starts[source] + step % sizes[source]], new)
+        return _Regrouping(order[starts[source] + step % sizes[source]], new)
 
 
-class _Exchanged(NamedTuple):
+class _Regrouping(NamedTuple):
     """Replies put into other groups than their own."""
 
-    place: Ints
+    rows: Ints
     number: Ints
 
 

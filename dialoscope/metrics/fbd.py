@@ -14,9 +14,9 @@ from dialoscope.metrics.shared.base import Bounds, Notes
 from dialoscope.metrics.shared.distribution import DistributionMetric
 from dialoscope.metrics.shared.frechet import (
     Moments,
-    debiased,
-    debiased_from_halves,
     each_left_out,
+    estimate_frechet,
+    estimate_frechet_from_halves,
     frechet,
     null,
 )
@@ -103,22 +103,22 @@ class Fbd(DistributionMetric):
     def _bias(self, tally: Points) -> float:
         """Return the bias of the plain value: with references, that of a system that says nothing.
 
-        Real and generated points then share their contexts, and how much of a point its context settles is
-        what plain values mostly tell of a system. Halves without common contexts would lose that; so only
-        what every system has on these contexts is taken away.
+        Real and generated points then share their contexts, and plain values of systems mostly differ in the
+        degree to which the context determines a point. Halves without common contexts would lose that, so
+        only the bias that every system has on these contexts is subtracted.
         """
         others = tally.generated if tally.crowd else tally.silent
         true = tally.once(
             ("true", self._squared, self.seed), lambda: self._true(tally.people, others, tally.table.dims)
         )
-        return float(np.maximum(0, self._plain(tally, others) - true))  # chance alone can make it negative
+        return float(np.maximum(0, self._plain(tally, others) - true))  # may be negative by sampling error
 
     def _true(self, people: Cloud, others: Cloud, dims: int) -> float:
         few = min(people.count, others.count) < 2 * dims
         if not (few and people.held and others.held):
-            return debiased_from_halves(people.halves, others.halves, squared=self._squared)
+            return estimate_frechet_from_halves(people.halves, others.halves, squared=self._squared)
         sides = people.points, others.points, people.items, others.items
-        return debiased(*sides, squared=self._squared, seed=self.seed)
+        return estimate_frechet(*sides, squared=self._squared, seed=self.seed)
 
     @property
     def _squared(self) -> bool:

@@ -41,9 +41,9 @@ from dialoscope.text.tokenizer import Tokenizer
 
 _OWN_TOKENIZER = "meteor"
 
-# The statistics of a pair: how many words each text has, how many of them are function words, then for each
-# kind of match the content words and the function words it covers, then chunks and the pair's own score.
-# Of each two the first is the reply's, the second the reference's.
+# The columns of a pair: the numbers of words and of function words of each text, then for each kind of match
+# the numbers of content words and of function words that it covers, then chunks and the pair's own score.
+# In each pair of columns the first is of the reply, the second of the reference.
 _LENGTHS, _FUNCTION_WORDS = slice(0, 2), slice(2, 4)
 _MATCH_COLUMNS = 16
 _MATCHES = slice(4, 4 + _MATCH_COLUMNS)
@@ -298,7 +298,7 @@ def _align(
 ) -> list[Match] | None:
     """Align the texts as METEOR 1.5 does; None if that takes too long."""
     if reply == reference:
-        return [Match(place, 1, place, 1, EXACT) for place in range(len(reply))]
+        return [Match(start, 1, start, 1, EXACT) for start in range(len(reply))]
     groups = _word_matches(reply, reference, alike)
     if phrases:
         groups = chain(groups, ([match] for match in _phrase_matches(reply, reference, phrases)))
@@ -331,17 +331,17 @@ def _word_matches(reply: Sequence[str], reference: Sequence[str], alike: _Alike)
 def _phrase_matches(reply: Sequence[str], reference: Sequence[str], phrases: _Phrases) -> Iterable[Match]:
     """Yield matches of paraphrases: first by phrases of the reference, then by phrases of the reply."""
     of_reply, of_reference = (_places_of_phrases(text, phrases.longest) for text in (reply, reference))
-    for place, other_place, length, other_length in _in_both(of_reference, of_reply, phrases.paraphrases):
-        yield Match(other_place, other_length, place, length, PARAPHRASE)
-    for place, other_place, length, other_length in _in_both(of_reply, of_reference, phrases.paraphrases):
-        yield Match(place, length, other_place, other_length, PARAPHRASE)
+    for start, other_start, length, other_length in _in_both(of_reference, of_reply, phrases.paraphrases):
+        yield Match(other_start, other_length, start, length, PARAPHRASE)
+    for start, other_start, length, other_length in _in_both(of_reply, of_reference, phrases.paraphrases):
+        yield Match(start, length, other_start, other_length, PARAPHRASE)
 
 
-class _Found(NamedTuple):
+class _PhraseMatch(NamedTuple):
     """A phrase of a text, and a paraphrase of it in the other text."""
 
-    place: int
-    other_place: int
+    start: int
+    other_start: int
     length: int
     other_length: int
 
@@ -350,23 +350,23 @@ def _in_both(
     phrases: Mapping[str, Sequence[int]],
     others: Mapping[str, Sequence[int]],
     table: Mapping[str, Sequence[str]],
-) -> Iterator[_Found]:
+) -> Iterator[_PhraseMatch]:
     """Yield the paraphrases by position, then length, then in the order of the table."""
     phrases_in_table = phrases.keys() & table.keys()
     by_place = sorted(
-        (place, _length(phrase), phrase) for phrase in phrases_in_table for place in phrases[phrase]
+        (start, _length(phrase), phrase) for phrase in phrases_in_table for start in phrases[phrase]
     )
-    for place, length, phrase in by_place:
+    for start, length, phrase in by_place:
         for other in table[phrase]:
-            for other_place in others.get(other, ()):
-                yield _Found(place, other_place, length, _length(other))
+            for other_start in others.get(other, ()):
+                yield _PhraseMatch(start, other_start, length, _length(other))
 
 
 def _places_of_phrases(text: Sequence[str], longest: int) -> dict[str, list[int]]:
     places: dict[str, list[int]] = defaultdict(list)
     for length in range(1, longest + 1):
-        for place in range(len(text) - length + 1):
-            places[" ".join(text[place : place + length])].append(place)
+        for start in range(len(text) - length + 1):
+            places[" ".join(text[start : start + length])].append(start)
     return places
 
 
@@ -376,7 +376,7 @@ def _length(phrase: str) -> int:
 
 # METEOR 1.5 does not look a form up as WordNet does: it takes the first of these endings that leads to a
 # listed word of any part of speech, and meanings as numbers without their part of speech, some of which
-# stand for two meanings.
+# are shared by two meanings.
 _ENDINGS = (
     ("s", ""),
     ("ses", "s"),

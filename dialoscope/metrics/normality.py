@@ -39,7 +39,8 @@ class Normality(DistributionMetric):
 
     def score(self, tally: Points) -> float:
         """The mean p-value; undefined for fewer than three points."""
-        return _mean(self.by_dimension(tally))
+        values = self.by_dimension(tally)
+        return float(values.mean()) if len(values) else np.nan
 
     def scores_without(self, tally: Points, blocks: Ints) -> Floats:
         """The score with each block left out in turn."""
@@ -67,7 +68,3 @@ class Normality(DistributionMetric):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a dimension takes few values is no news
             return np.array([shapiro(column).pvalue for column in varied.T])
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else np.nan

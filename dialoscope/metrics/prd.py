@@ -106,7 +106,8 @@ class Prd(DistributionMetric):
     def _null(self, tally: Points) -> float:
         """Return the score expected of two samples of people's points of these sizes, or NaN.
 
-        Two halves of people's own, no dialogue in both. What they lack of 1 grows with the root of 1/n + 1/m.
+        It is computed from two halves of people's points without common dialogues. The difference from 1 is
+        proportional to the root of 1/n + 1/m.
         """
         points, items = tally.people.points[: self.sample], tally.people.items[: self.sample]
         kinds, item = np.unique(items, return_inverse=True)

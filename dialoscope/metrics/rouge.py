@@ -123,10 +123,9 @@ class Rouge(MeanMetric):
             if fits.all():
                 return self._subsequence_shares(pairs)
             shares = _Shares(*np.full((2, len(fits)), math.nan))
-            for every, some in zip(
-                shares, self._subsequence_shares(pairs.take(np.flatnonzero(fits))), strict=True
-            ):
-                every[fits] = some
+            fitting = self._subsequence_shares(pairs.take(np.flatnonzero(fits)))
+            for all_pairs, fitting_pairs in zip(shares, fitting, strict=True):
+                all_pairs[fits] = fitting_pairs
             return shares
         less = int(self.order) - 1
         matches = pairs.matches(less + 1)

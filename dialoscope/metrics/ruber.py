@@ -20,8 +20,8 @@ Blend = Literal["arithmetic", "geometric", "min", "max"]
 
 BLENDS: Mapping[Blend, Callable[[Floats, Floats], Floats]] = MappingProxyType(
     {
-        "arithmetic": lambda one, other: (one + other) / 2,
-        "geometric": lambda one, other: np.sqrt(one * other),
+        "arithmetic": lambda unreferenced, referenced: (unreferenced + referenced) / 2,
+        "geometric": lambda unreferenced, referenced: np.sqrt(unreferenced * referenced),
         "min": np.minimum,
         "max": np.maximum,
     }

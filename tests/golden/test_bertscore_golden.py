@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dialoscope as ds
-from dialoscope.metrics.shared.matching import Couple, TokenMatches, matched, scores
+from dialoscope.metrics.shared.matching import Couple, TokenMatches, compute_matches, scores
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.fakes import FakeEncoder
 from dialoscope.models.protocols import TokenVectors
@@ -72,7 +72,9 @@ class Given(FakeEncoder):
 @pytest.mark.parametrize("number", range(len(GOLDEN["vectors"])))
 def test_matching_gives_the_numbers_of_bert_scores_own(number):
     given = GOLDEN["vectors"][number]
-    matches = TokenMatches.of([one for _, one in matched(Given(number), [Couple("reply", "reference")], [0])])
+    matches = TokenMatches.of(
+        [one for _, one in compute_matches(Given(number), [Couple("reply", "reference")], [0])]
+    )
     weights = np.array([given["weights"][str(one)] for one in matches.ids.tolist()])
     found = scores(matches, np.array([1, 2]), weights)
     assert np.ravel(found) == pytest.approx(given["scores"], abs=1e-6)

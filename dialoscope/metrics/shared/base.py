@@ -76,7 +76,7 @@ class TurnEffects(NamedTuple):
     turn: Floats
     """The index of the turn, counted from 0."""
     strength: Floats
-    """How strongly this turn alone speaks against the reply, between 0 and 1."""
+    """The degree to which this turn alone lowers the value, between 0 and 1."""
 
 
 class PrecisionRecall(NamedTuple):
@@ -94,7 +94,7 @@ class PrecisionRecall(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Notes:
-    """What is shown with the values of a metric; everything in it is optional.
+    """Notes shown with the values of a metric; everything in it is optional.
 
     Tables show `numbers` and `warning` of each system, and `show --explain` shows `parts` or `turns` of each
     reply. `parts` and `turns` have one row for each reply.
@@ -106,9 +106,9 @@ class Notes:
     warning: str = ""
     """A sentence on why the value is not reliable."""
     parts: Mapping[str, Floats] | None = None
-    """By name, what each part of the metric adds to the value of each reply; NaN where it is undefined."""
+    """The contribution of each part, by name, to the value of each reply; NaN where it is undefined."""
     turns: TurnEffects | None = None
-    """For each reply the turn of its context that lowers its value most."""
+    """The turn of its context that lowers the value of each reply most."""
     curve: PrecisionRecall | None = None
     """Precision and recall, for a metric that is made from them."""
 
@@ -184,7 +184,7 @@ class Metric(ABC, Generic[T]):
         return len(tally)
 
     def notes(self, tally: T) -> Notes:
-        """What is shown with the score of these replies, such as the number of points it is made from."""
+        """The notes on the score of these replies, such as the number of points it is made from."""
         return Notes()
 
     @property
@@ -249,7 +249,7 @@ class Metric(ABC, Generic[T]):
 
     @property
     def sum_form(self) -> SumForm | None:
-        """How the number is made of sums over replies, which are resampled for its interval.
+        """The functions that compute the score from sums over replies, which are resampled for its interval.
 
         None for any other number; its interval comes from leaving out blocks of replies in turn.
         """
@@ -289,7 +289,7 @@ class AdditiveMetric(Metric[T]):
 
     @abstractmethod
     def defined(self, tally: T) -> NDArray[np.bool_]:
-        """Which replies have statistics at all."""
+        """Whether each reply has statistics."""
 
     @abstractmethod
     def finish(self, sums: Floats) -> Floats:

@@ -56,7 +56,7 @@ def _levels(file: str, fingerprint: str) -> dict[int, LayerBaseline]:
     separator = "\t" if "\t" in header else ","
     if [name.strip() for name in header.split(separator)] != _COLUMNS:
         raise BackendError(f"{printable(file)} is no file of baselines: its first line is not LAYER,P,R,F.")
-    rows = [_row(file, place, line.split(separator)) for place, line in enumerate(lines, 2) if line.strip()]
+    rows = [_row(file, number, line.split(separator)) for number, line in enumerate(lines, 2) if line.strip()]
     return dict(rows)
 
 

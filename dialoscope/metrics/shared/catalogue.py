@@ -30,7 +30,7 @@ class Entry:
     variants: str
     paper: str
     trust: Mapping[str, Any]
-    """Its correlation with people: `told` in words, or why it is unknown, and in numbers."""
+    """Its correlation with people: under `told` in words, or why it is unknown, and in numbers."""
 
 
 @dataclass(frozen=True)

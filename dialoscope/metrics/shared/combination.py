@@ -102,7 +102,7 @@ class Combination:
         return np.stack(columns, axis=1)
 
     def contributions(self, values: Floats, aspect: str) -> Floats:
-        """What each part adds to the neutral value, or subtracts; 0 where it is undefined."""
+        """The contribution of each part to the neutral value; 0 where it is undefined."""
         merits = self.merits(values)
         weighted = (merits - NEUTRAL) * np.array(self.weights[aspect], float)
         return np.asarray(np.nan_to_num(weighted - self._excess(values, aspect)), float)

@@ -64,7 +64,7 @@ class DistributionMetric(PoolMetric[Points]):
         return batch.once(self.statistics, lambda: points_of(batch, self.encoder, self.turns, corpus))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Replies whose context or end was cut for the encoder."""
+        """Warnings about replies whose context or end was cut for the encoder."""
         pairs = (
             (row, pair_of(example, text, self.turns))
             for row, example in enumerate(batch)
@@ -94,9 +94,9 @@ class DistributionMetric(PoolMetric[Points]):
         return scaled
 
     def amount(self, tally: Points) -> int:
-        """The points of replies."""
+        """The number of points of replies."""
         return tally.generated.count
 
     def score_each(self, tally: Points) -> Floats:
-        """A reply alone has no distribution."""
+        """NaN for each reply, since a reply alone has no distribution."""
         return np.full(len(tally), math.nan)

@@ -7,8 +7,8 @@ two Marchenko–Pastur laws) and can be undone. Let the level y(k) be the noise 
 Σ σ²/(σ²+y²) = k. The fidelity is 2/π ∫ y(k) dk, for k from 0 to the number of dimensions. The singular values
 of the samples have levels too, y(k) √((1−k/n)(1−k/m)), so that y(k) follows for all k well below n and m.
 
-What lies beyond has to be extrapolated. How, is known from a case with a known answer: the fidelity of S with
-itself, as two halves of one sample show it, must be the trace of S, which samples show without bias.
+Levels for larger k are extrapolated so that a known value is met: the fidelity of S with itself, estimated
+from two halves of one sample, must be the trace of S, for which there is an unbiased estimate.
 """
 
 import math

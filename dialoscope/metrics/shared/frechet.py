@@ -164,7 +164,7 @@ class ExactTerms(NamedTuple):
     """The number of independent points that a point is worth, on either side."""
 
 
-def debiased(
+def estimate_frechet(
     real: Floats,
     generated: Floats,
     real_items: Ints,
@@ -176,7 +176,7 @@ def debiased(
     """Estimate the distance of the distributions the points are samples of, which `frechet` overestimates.
 
     Points with the same item belong together (they share a context, say), whichever side they are on; those
-    of different items must be independent. An estimate without bias lies below 0 as often as above where
+    of different items must be independent. An unbiased estimate is negative as often as positive where
     there is no distance. Undefined where a half of a side has fewer than `FEWEST` points.
     """
     sides = PointSet(real, real_items), PointSet(generated, generated_items)
@@ -184,7 +184,7 @@ def debiased(
     return _estimate_from_halvings(*sides, halvings, squared=squared)
 
 
-def debiased_from_halves(
+def estimate_frechet_from_halves(
     real: tuple[Moments, Moments], generated: tuple[Moments, Moments], *, squared: bool = True
 ) -> float:
     """Estimate the distance from moments of two halves of the items, for points that exceed the memory."""

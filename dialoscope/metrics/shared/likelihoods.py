@@ -54,15 +54,15 @@ class ReadInContext(Metric[Sums]):
         return "in context", self.lm, self.turns, self.join, self.spaces
 
     def announce(self, batch: Batch) -> None:
-        """The reply after its context."""
+        """Announce each reply after its context."""
         reading(batch, self.lm).add(self.texts(batch))
 
     def measure(self, batch: Batch) -> Sums:
-        """Undefined where the reply or what comes before it is blank."""
+        """The sums and numbers of tokens; undefined where the reply or its context is blank."""
         return totals(reading(batch, self.lm).answers(self.texts(batch)))
 
     def warnings(self, batch: Batch) -> list[str]:
-        """Which replies were read without all of their context."""
+        """Warnings about replies that were read without all of their context."""
         return note_cut_texts(batch, self.lm, self.texts(batch))
 
     def texts(self, batch: Batch) -> Texts:
@@ -79,11 +79,11 @@ class ScaledLikelihood(GradeMetric[Sums]):
     fits = "floor"
 
     length: Literal["mean", "sum"] = "mean"
-    """Over the tokens of a reply: their mean, or their sum, in which short replies fare better."""
+    """The aggregation over the tokens of a reply: their mean, or their sum, which favours short replies."""
     scale: Literal["normalised", "raw"] = "normalised"
-    """From 0, at the floor and below, to 1, which is certainty; or natural logarithms as they are."""
+    """The scale: 0 at the floor and below, 1 for certainty; or unscaled natural logarithms."""
     percentile: float = 5.0
-    """Which percentile of all replies becomes the floor, where that is fitted."""
+    """The percentile of all replies that becomes the floor, where that is fitted."""
     floor: float = 0.0
     """The log-probability that becomes 0; 0: fitted to all replies of the run."""
 
@@ -100,17 +100,17 @@ class ScaledLikelihood(GradeMetric[Sums]):
 
     @property
     def bounds(self) -> Bounds:
-        """A probability is at most 1."""
+        """The bounds of the scale; a probability is at most 1."""
         return Bounds(-math.inf, 0) if self.scale == "raw" else Bounds(0, 1)
 
     @property
     def tolerance(self) -> float:
-        """A sum of logarithms is off by what each of them is."""
+        """The error of a mean, or of a sum of logarithms, to which each token contributes."""
         summed = self.length == "sum" and self.scale == "raw"
         return super().tolerance * (TOKENS if summed else 1)
 
     def score_each(self, tally: Sums) -> Floats:
-        """Undefined on a scale whose floor was never fitted."""
+        """The value on the scale; undefined if its floor was never fitted."""
         raw = self._raw(tally)
         if self.scale == "raw":
             return raw

@@ -179,7 +179,9 @@ def _match_chunk(chunk: Sequence[_Group], vectors: Mapping[str, TokenVectors]) -
     tokens = np.empty((2, sum(map(len, ids))), np.int32)
     np.concatenate(ids, out=tokens[0], casting="same_kind")
     np.concatenate(cosines, out=tokens[1].view(np.float32))
-    ends = np.cumsum([len(one) + len(other) for one, other in zip(ids[::2], ids[1::2], strict=True)]).tolist()
+    ends = np.cumsum(
+        [len(own) + len(marked) for own, marked in zip(ids[::2], ids[1::2], strict=True)]
+    ).tolist()
     places = [index for group in chunk for index in group.places]
     for index, (begin, end) in zip(places, pairwise([0, *ends]), strict=True):
         yield index, tokens[:, begin:end]
@@ -196,12 +198,10 @@ def _best_cosines(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_B
     """Yield the highest cosines of each reply and the reference."""
     pairs = _best_of_some(reference, [reply for reply in replies if len(reply)] if len(reference) else [])
     for reply in replies:
-        nothing = not (len(reply) and len(reference))
-        yield _Best(*map(_nothing, (reply, reference))) if nothing else next(pairs)
-
-
-def _nothing(vectors: Vectors) -> Vectors:
-    return np.zeros(len(vectors), np.float32)
+        if len(reply) and len(reference):
+            yield next(pairs)
+        else:
+            yield _Best(*(np.zeros(len(vectors), np.float32) for vectors in (reply, reference)))
 
 
 def _best_of_some(reference: Vectors, replies: Sequence[Vectors]) -> Iterator[_Best]:

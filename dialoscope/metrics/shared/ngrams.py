@@ -103,8 +103,8 @@ class GramMetric(PoolMetric[Tokens]):
         left = (
             every - np.bincount(gram[block == number], minlength=len(every)) for number in range(len(words))
         )
-        said = (int(words.sum() - own) for own in words)
-        return np.array([self._of_some(counts, total) for counts, total in zip(left, said, strict=True)])
+        totals = (int(words.sum() - own) for own in words)
+        return np.array([self._of_some(counts, total) for counts, total in zip(left, totals, strict=True)])
 
     def _of_some(self, counts: Ints, words: int) -> float:
         there = counts[counts > 0]

@@ -1,7 +1,7 @@
 """Vectors of texts by an encoder: the statistics of metrics that compare distributions.
 
-Few points are held in memory. Many lie in a file, and are read some at a time; what is asked of them then
-comes from their moments, or from a sample of them that is the same in whatever order they came.
+Few points are held in memory. Many are in a file that is read in chunks; they are then represented by their
+moments, or by a sample of them that does not depend on their order.
 """
 
 import io
@@ -379,10 +379,10 @@ class Points(SharedWork, Tally):
 def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None = None) -> Points:
     """Return the points of replies, and those of their references and bare contexts, or of a corpus."""
     crowd = Crowd.of(corpus, encoder, turns) if corpus else None
-    rows = np.array([place for place, example in enumerate(batch) if example.has_context], np.int64)
-    counts = np.array([0 if corpus else len(batch[place].references) for place in rows.tolist()], np.int64)
+    rows = np.array([row for row, example in enumerate(batch) if example.has_context], np.int64)
+    counts = np.array([0 if corpus else len(batch[row].references) for row in rows.tolist()], np.int64)
     compared, owner = rows[counts > 0], np.repeat(rows, counts)
-    texts = _Said(
+    texts = _TextsAfterContexts(
         np.concatenate([rows, compared, owner]),
         np.repeat([_RESPONSE, _NOTHING], [len(rows), len(compared)]),
         ranges(np.zeros_like(counts), counts),
@@ -408,7 +408,7 @@ def points_of(batch: Batch, encoder: Encoder, turns: int, corpus: Corpus | None 
 _RESPONSE, _NOTHING = -1, -2
 
 
-class _Said:
+class _TextsAfterContexts:
     """The texts after contexts: the response, nothing, or a reference; pairs are made when needed."""
 
     def __init__(self, example: Ints, special: Ints, reference: Ints) -> None:

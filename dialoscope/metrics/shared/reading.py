@@ -25,20 +25,22 @@ class Reading:
     def __init__(self, lm: LanguageModel) -> None:
         self.lm = lm
         self.waiting: dict[Continuation, None] = {}
-        self.found: dict[Continuation, Floats] = {}
+        self.log_probabilities: dict[Continuation, Floats] = {}
 
     def add(self, texts: Texts) -> None:
         """Add texts, which are read with the next query."""
-        self.waiting.update((text, None) for text in texts if text is not None and text not in self.found)
+        self.waiting.update(
+            (text, None) for text in texts if text is not None and text not in self.log_probabilities
+        )
 
     def answers(self, texts: Texts) -> list[Floats]:
         """Return the log-probabilities of each text's tokens; none for a missing text."""
         self.add(texts)
         if self.waiting:
             asked = list(self.waiting)
-            self.found.update(zip(asked, self.lm.log_probabilities(asked), strict=True))
+            self.log_probabilities.update(zip(asked, self.lm.log_probabilities(asked), strict=True))
             self.waiting.clear()
-        return [self.found[text] if text is not None else np.empty(0) for text in texts]
+        return [self.log_probabilities[text] if text is not None else np.empty(0) for text in texts]
 
 
 def reading(batch: Batch, lm: LanguageModel) -> Reading:

@@ -19,7 +19,7 @@ from dialoscope.text.tokenizer import Tokenizer
 TABLE = "words.tsv"
 """The file of an asset that has a word and its count on each line."""
 TABLE_TOKENIZER = "words"
-"""How the texts behind the shipped table were cut into words."""
+"""The tokenizer of the texts that the shipped table was counted in."""
 
 
 class CorpusCounts(NamedTuple):

@@ -85,7 +85,7 @@ class WordVectorMetric(MeanMetric):
         return best
 
     def _pairs(self, batch: Batch) -> "_Pairs":
-        return _pairs_of(batch, only_first=self.reference == "first")
+        return _make_pairs(batch, only_first=self.reference == "first")
 
     def _texts(self, batch: Batch) -> "VectorTexts":
         key = ("vector texts", self.vectors, self.tokenizer, self.unknown == "mean")
@@ -217,7 +217,7 @@ def _stack(words: Tokens, texts: Ints) -> Ints:
     return words.take(texts).ids.reshape(len(texts), -1)
 
 
-class _Numbered(NamedTuple):
+class _TextNumbers(NamedTuple):
     """The texts of a batch, replies and then references, with equal numbers for equal texts."""
 
     numbers: Ints
@@ -225,17 +225,17 @@ class _Numbered(NamedTuple):
     """The index of the first text with each number."""
 
 
-def _number_texts(batch: Batch) -> _Numbered:
-    return batch.once("numbered texts", lambda: _number(batch))
+def _number_texts(batch: Batch) -> _TextNumbers:
+    """Number the texts of a batch, once for all metrics."""
 
+    def make() -> _TextNumbers:
+        number_of: dict[str, int] = {}
+        references = chain.from_iterable(example.references for example in batch)
+        texts = chain((example.response for example in batch), references)
+        numbers = np.array([number_of.setdefault(text, len(number_of)) for text in texts], np.int64)
+        return _TextNumbers(numbers, np.unique(numbers, return_index=True)[1])
 
-def _number(batch: Batch) -> _Numbered:
-    numbers: dict[str, int] = {}
-    texts = chain(
-        (example.response for example in batch), chain.from_iterable(example.references for example in batch)
-    )
-    found = np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
-    return _Numbered(found, np.unique(found, return_index=True)[1])
+    return batch.once("numbered texts", make)
 
 
 class _Pairs(NamedTuple):
@@ -249,17 +249,18 @@ class _Pairs(NamedTuple):
     """The index of each pair among the different pairs."""
 
 
-def _pairs_of(batch: Batch, *, only_first: bool) -> _Pairs:
-    return batch.once(("text pairs", only_first), lambda: _pair(batch, only_first=only_first))
+def _make_pairs(batch: Batch, *, only_first: bool) -> _Pairs:
+    """Pair replies with all references, or with the first, once for all metrics."""
 
+    def make() -> _Pairs:
+        counts = np.array([len(example.references) for example in batch], np.int64)
+        numbers, first = _number_texts(batch)
+        owner = np.repeat(np.arange(len(batch)), counts)
+        codes = numbers[owner] * len(first) + numbers[len(batch) :]
+        if only_first:
+            is_first = begins_run(owner)
+            owner, codes = owner[is_first], codes[is_first]
+        pairs, row = np.unique(codes, return_inverse=True)
+        return _Pairs(*np.divmod(pairs, max(1, len(first))), owner, row)
 
-def _pair(batch: Batch, *, only_first: bool) -> _Pairs:
-    counts = np.array([len(example.references) for example in batch], np.int64)
-    numbers, first = _number_texts(batch)
-    owner = np.repeat(np.arange(len(batch)), counts)
-    codes = numbers[owner] * len(first) + numbers[len(batch) :]
-    if only_first:
-        is_first = begins_run(owner)
-        owner, codes = owner[is_first], codes[is_first]
-    pairs, row = np.unique(codes, return_inverse=True)
-    return _Pairs(*np.divmod(pairs, max(1, len(first))), owner, row)
+    return batch.once(("text pairs", only_first), make)

@@ -19,7 +19,7 @@ from dialoscope.metrics import metrics
 from dialoscope.metrics.shared import matching
 from dialoscope.metrics.shared.bertscore_baseline import Baseline, _levels
 from dialoscope.metrics.shared.frequencies import Sentences
-from dialoscope.metrics.shared.matching import Couple, TokenMatches, matched, scores
+from dialoscope.metrics.shared.matching import Couple, TokenMatches, compute_matches, scores
 from dialoscope.models.cache import cache_status
 from dialoscope.models.encoder import TransformerEncoder
 from dialoscope.models.fakes import FakeEncoder
@@ -681,7 +681,7 @@ def test_an_encoder_of_an_unknown_kind_is_not_remembered():
 
 def test_matches_can_be_taken_in_any_order():
     couples = [Couple("tea", "coffee please"), Couple("", "no"), Couple("a b c", "c")]
-    found = dict(matched(FakeEncoder(), couples, range(3)))
+    found = dict(compute_matches(FakeEncoder(), couples, range(3)))
     whole = TokenMatches.of([found[place] for place in range(3)])
     turned = whole.take(np.array([2, 0, 1, 2]))
     expected = TokenMatches.of([found[place] for place in (2, 0, 1, 2)])
@@ -694,4 +694,4 @@ def test_matches_can_be_taken_in_any_order():
 
 def test_nothing_to_match_needs_no_encoder():
     assert len(TokenMatches.of([]).lengths) == 0
-    assert list(matched(FakeEncoder(), [], [])) == []
+    assert list(compute_matches(FakeEncoder(), [], [])) == []

@@ -13,7 +13,7 @@ from scipy.stats import shapiro
 import dialoscope as ds
 from dialoscope.metrics.shared import points
 from dialoscope.metrics.shared.clusters import assign_clusters
-from dialoscope.metrics.shared.frechet import debiased
+from dialoscope.metrics.shared.frechet import estimate_frechet
 from dialoscope.models.fakes import FakeCorpus, FakeEncoder
 from dialoscope.models.protocols import Pair
 from dialoscope.runs import store
@@ -68,7 +68,7 @@ def test_with_references_the_bias_of_saying_nothing_is_taken_away_from_all():
     silent = [replace(one, response="") for one in examples(40)]
     tally = tally_of(fair, silent)
     people, own = tally.people, tally.generated
-    expected = debiased(people.points, own.points, people.items, own.items)
+    expected = estimate_frechet(people.points, own.points, people.items, own.items)
     assert fair.score(tally) == pytest.approx(expected)
 
 
@@ -353,7 +353,9 @@ def test_against_a_corpus_the_value_is_the_estimate_of_the_true_distance():
     fair = ds.Fbd(**FAKE, real=FakeCorpus(), estimator="debiased")
     tally = tally_of(fair)
     people, own = tally.people, tally.generated
-    assert fair.score(tally) == pytest.approx(debiased(people.points, own.points, people.items, own.items))
+    assert fair.score(tally) == pytest.approx(
+        estimate_frechet(people.points, own.points, people.items, own.items)
+    )
 
 
 def test_clusters_do_not_depend_on_the_size_of_the_vectors():

@@ -10,9 +10,9 @@ from dialoscope.metrics.shared import fidelity, frechet
 from dialoscope.metrics.shared.fidelity import Levels, nuclear_norm
 from dialoscope.metrics.shared.frechet import (
     Moments,
-    debiased,
-    debiased_from_halves,
     each_left_out,
+    estimate_frechet,
+    estimate_frechet_from_halves,
     null,
 )
 
@@ -152,7 +152,7 @@ class TestDebiased:
         found, plain = [], []
         for seed in range(6):
             real, generated = drawn(60, self.dims, seed), drawn(60, self.dims, 100 + seed)
-            found.append(debiased(real, generated, np.arange(60), np.arange(60)))
+            found.append(estimate_frechet(real, generated, np.arange(60), np.arange(60)))
             plain.append(distance(*of(real, generated)))
         assert abs(np.mean(found)) < 0.05 * np.mean(plain)
         assert np.abs(found).max() < 0.2 * np.mean(plain)
@@ -166,7 +166,7 @@ class TestDebiased:
         for seed in range(6):
             real = drawn(count, self.dims, seed)
             generated = drawn(count, self.dims, 50 + seed, power=power, scale=2) + 0.05
-            found.append(debiased(real, generated, np.arange(count), np.arange(count) + 1000) - true)
+            found.append(estimate_frechet(real, generated, np.arange(count), np.arange(count) + 1000) - true)
             plain.append(distance(*of(real, generated)) - true)
         assert abs(np.mean(found)) < 0.2 * abs(np.mean(plain))
 
@@ -175,7 +175,7 @@ class TestDebiased:
         for seed in range(3):
             real = drawn(80, self.dims, seed)
             generated = 0.9 * real + math.sqrt(1 - 0.9**2) * drawn(80, self.dims, 10 + seed)
-            assert abs(debiased(real, generated, items, items)) < 0.1
+            assert abs(estimate_frechet(real, generated, items, items)) < 0.1
             assert distance(*of(real, generated)) > 0.3
 
     def test_several_points_of_one_item_do_no_harm(self):
@@ -184,20 +184,20 @@ class TestDebiased:
             shared = drawn(60, self.dims, seed)[items]
             real = 0.9 * shared + 0.44 * drawn(240, self.dims, 10 + seed)
             generated = drawn(60, self.dims, 20 + seed)
-            found.append(debiased(real, generated, items, np.arange(100, 160)))
-            ignored.append(debiased(real, generated, np.arange(240), np.arange(300, 360)))
+            found.append(estimate_frechet(real, generated, items, np.arange(100, 160)))
+            ignored.append(estimate_frechet(real, generated, np.arange(240), np.arange(300, 360)))
         assert abs(np.mean(found)) < 0.3 < abs(np.mean(ignored))
 
     def test_neither_order_nor_names_of_items_show(self):
         real, generated, items = drawn(40, 60, 0), drawn(40, 60, 1), np.arange(40) // 2
-        value = debiased(real, generated, items, items)
+        value = estimate_frechet(real, generated, items, items)
         order, other = np.random.default_rng(0).permutation(40), np.random.default_rng(1).permutation(40)
-        moved = debiased(real[order], generated[other], items[order] * 7 - 3, items[other] * 7 - 3)
+        moved = estimate_frechet(real[order], generated[other], items[order] * 7 - 3, items[other] * 7 - 3)
         assert moved == pytest.approx(value, abs=1e-9)
 
     def test_another_seed_splits_otherwise(self):
         real, generated, items = drawn(40, 60, 0), drawn(40, 60, 1), np.arange(40)
-        values = [debiased(real, generated, items, items, seed=seed) for seed in (0, 0, 1)]
+        values = [estimate_frechet(real, generated, items, items, seed=seed) for seed in (0, 0, 1)]
         assert values[0] == values[1] != values[2]
 
     def test_the_distance_of_the_means_comes_without_bias(self):
@@ -217,45 +217,47 @@ class TestDebiased:
         assert frechet._mean_term(-4, squared=False) == -2
         assert frechet._mean_term(-4, squared=True) == -4
         real, generated, items = drawn(40, 60, 0), drawn(40, 60, 1) + 1, np.arange(40)
-        both = [debiased(real, generated, items, items, squared=squared) for squared in (True, False)]
+        both = [estimate_frechet(real, generated, items, items, squared=squared) for squared in (True, False)]
         assert both[0] - both[1] == pytest.approx(60 - math.sqrt(60), rel=0.1)
 
     @pytest.mark.parametrize("count", [0, 1, 2, 7])
     def test_too_few_points_have_none(self, count):
         real, generated = drawn(20, 5, 0), drawn(count, 5, 1)
-        assert math.isnan(debiased(real, generated, np.arange(20), np.arange(count)))
-        assert math.isnan(debiased(generated, real, np.arange(count), np.arange(20)))
+        assert math.isnan(estimate_frechet(real, generated, np.arange(20), np.arange(count)))
+        assert math.isnan(estimate_frechet(generated, real, np.arange(count), np.arange(20)))
         halves = tuple(of(generated[::2], generated[1::2])), tuple(of(real[::2], real[1::2]))
-        assert math.isnan(debiased_from_halves(*halves))
+        assert math.isnan(estimate_frechet_from_halves(*halves))
 
     def test_one_item_cannot_be_halved(self):
-        assert math.isnan(debiased(drawn(20, 5, 0), drawn(20, 5, 1), np.zeros(20, int), np.arange(20)))
+        assert math.isnan(
+            estimate_frechet(drawn(20, 5, 0), drawn(20, 5, 1), np.zeros(20, int), np.arange(20))
+        )
 
     def test_points_that_are_all_the_same_have_one(self):
         still, items = np.ones((20, 5)), np.arange(20)
-        assert debiased(still, still + 2, items, items) == pytest.approx(20)
+        assert estimate_frechet(still, still + 2, items, items) == pytest.approx(20)
         moving = drawn(20, 5, 0)
         expected = Moments.of(moving).trace + np.square(moving.mean(axis=0) - 1).sum()
-        assert debiased(still, moving, items, items) == pytest.approx(expected, rel=0.1)
+        assert estimate_frechet(still, moving, items, items) == pytest.approx(expected, rel=0.1)
 
     def test_directions_that_have_nothing_in_common_give_no_fidelity(self):
         real, generated, items = np.zeros((20, 6)), np.zeros((20, 6)), np.arange(20)
         real[:, :3], generated[:, 3:] = drawn(20, 3, 0), drawn(20, 3, 1)
         traces = sum(Moments.of(side).trace for side in (real, generated))
-        assert debiased(real, generated, items, items) == pytest.approx(traces, rel=0.2)
+        assert estimate_frechet(real, generated, items, items) == pytest.approx(traces, rel=0.2)
 
     def test_a_single_point_apart_stays_finite(self):
         real, items = np.zeros((20, 6)), np.arange(20)
         real[3] = 1
-        assert np.isfinite(debiased(real, drawn(20, 6, 0), items, items))
+        assert np.isfinite(estimate_frechet(real, drawn(20, 6, 0), items, items))
 
     def test_halves_that_were_streamed_give_it_too(self):
         real, generated = drawn(4000, 30, 0), drawn(4000, 30, 1, power=0.5)
         halves = [tuple(of(side[::2], side[1::2])) for side in (real, generated)]
-        value = debiased_from_halves(*halves)
+        value = estimate_frechet_from_halves(*halves)
         items = np.arange(4000)
-        assert value == pytest.approx(debiased(real, generated, items, items), rel=0.01)
-        norm = debiased_from_halves(*halves, squared=False)
+        assert value == pytest.approx(estimate_frechet(real, generated, items, items), rel=0.01)
+        norm = estimate_frechet_from_halves(*halves, squared=False)
         assert norm != value
 
 
