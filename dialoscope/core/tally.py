@@ -24,10 +24,10 @@ class SharedWork:
 
     _results: dict[Hashable, Any]
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of the first call with this key, which `make` computes."""
+    def once(self, key: Hashable, make: Callable[..., T], *arguments: object) -> T:
+        """Return the result of the first call with this key: that of `make` with the arguments."""
         if key not in self._results:
-            self._results[key] = make()
+            self._results[key] = make(*arguments)
         result: T = self._results[key]
         return result
 

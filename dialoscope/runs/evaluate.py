@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -335,7 +336,8 @@ def _measure_all(
     """
     makers = {metric.statistics: metric for metric in reversed(metrics)}
     parts: dict[Hashable, list[Tally]] = {key: [] for key in makers}
-    for measures in _map_batches(batches, tuple(makers.values()), on):
+    measure = partial(_measure, metrics=tuple(makers.values()))
+    for measures in map(measure, batches) if on is None else _map_ahead(measure, batches, on):
         for key, tally in zip(makers, measures.tallies, strict=True):
             parts[key].append(tally)
         measures.add_undefined(undefined)
@@ -356,17 +358,13 @@ def _measure_together(collected: Collected, scored: Sequence[Metric[Any]]) -> di
     return dict(zip(makers, measures.tallies, strict=True))
 
 
-def _map_batches(
-    batches: Iterator[Sequence[Example]], metrics: tuple[Metric[Any], ...], on: Executor | None
+def _map_ahead(
+    measure: Callable[[Sequence[Example]], _Batch], batches: Iterator[Sequence[Example]], on: Executor
 ) -> Iterator[_Batch]:
     """The measures of each batch in the order of the batches, some of them worked on ahead."""
-    if on is None:
-        for batch in batches:
-            yield _measure(batch, metrics)
-        return
     waiting: deque[Future[_Batch]] = deque()
     for batch in batches:
-        waiting.append(on.submit(_measure, batch, metrics))
+        waiting.append(on.submit(measure, batch))
         if len(waiting) >= AHEAD:
             yield waiting.popleft().result()
     while waiting:

@@ -158,7 +158,7 @@ class Result(SharedWork):
         """
         check_resampling(confidence, draws)
         settings = confidence, draws, significance, mean
-        table = self.once(("table", *settings), lambda: self._make_table(*settings))
+        table = self.once(("table", *settings), self._make_table, *settings)
         if trust is None:
             return table
         by_metric = {self.label(metric): trust.of(metric) for metric in self.metrics}
@@ -252,6 +252,8 @@ class Result(SharedWork):
 
     def named(self, of: Metric[Any] | str) -> Metric[Any]:
         """The metric of this run with this name, with or without its fitted scale."""
+        if isinstance(of, Metric) and of in self.metrics:
+            return of
         named = {label: metric for metric, label in self._labels.items()}
         wanted = of if isinstance(of, Metric) else named[of] if of in named else read_metric(of)
         fitted = [metric for metric in self.metrics if metric.unfitted == wanted]
@@ -270,6 +272,7 @@ class Result(SharedWork):
         return labels(self.metrics)
 
     def _make_table(self, confidence: float, draws: int, significance: bool, mean: str) -> Table:
+        names = self._labels
         sides = {system: self._side(system, mean) for system in self.systems}
         resamples = Resamples(draws, self.provenance.seed)
         by_system = self.once(

@@ -17,7 +17,7 @@ from dialoscope.core.arrays import Floats, Ints
 from dialoscope.core.tally import Tokens, begins_run, ranges
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import Tokenizer
-from dialoscope.text.tokens import ngram_positions, references_of, replies_of, vocabulary_of
+from dialoscope.text.tokens import TokenLists, ngram_positions, references_of, replies_of, vocabulary_of
 
 _LARGEST = 2**62
 _TABLE = 2**23
@@ -173,14 +173,14 @@ class _Ngrams:
 
 def overlap(batch: Batch, tokenizer: Tokenizer) -> Overlap:
     """Return the pairs of every reply of the batch and each of its references."""
+    replies = replies_of(batch, tokenizer)
+    references = references_of(batch, tokenizer)
+    return batch.once(("overlap", tokenizer), _pair, replies, references, batch, tokenizer)
 
-    def make() -> Overlap:
-        replies = replies_of(batch, tokenizer)
-        references = references_of(batch, tokenizer)
-        words = max(1, len(vocabulary_of(batch, tokenizer)))
-        return Overlap(replies.take(references.owner), references.tokens, references.owner, words)
 
-    return batch.once(("overlap", tokenizer), make)
+def _pair(replies: Tokens, references: TokenLists, batch: Batch, tokenizer: Tokenizer) -> Overlap:
+    words = max(1, len(vocabulary_of(batch, tokenizer)))
+    return Overlap(replies.take(references.owner), references.tokens, references.owner, words)
 
 
 def _append(grams: Ints, words: Ints, step: int, size: int) -> Ints:

@@ -28,17 +28,17 @@ class TokenLists:
 def replies_of(batch: Batch, tokenizer: Tokenizer) -> Tokens:
     """Return the words of the replies."""
     texts = [example.response for example in batch]
-    return batch.once(("replies", tokenizer), lambda: _number_texts(texts, batch, tokenizer))
+    return batch.once(("replies", tokenizer), _number_texts, texts, batch, tokenizer)
 
 
 def references_of(batch: Batch, tokenizer: Tokenizer) -> TokenLists:
     """Return the words of the references."""
-    return batch.once(("references", tokenizer), lambda: _number_field(batch, tokenizer, "references"))
+    return batch.once(("references", tokenizer), _number_field, batch, tokenizer, "references")
 
 
 def contexts_of(batch: Batch, tokenizer: Tokenizer) -> TokenLists:
     """Return the words of the turns before each reply."""
-    return batch.once(("contexts", tokenizer), lambda: _number_field(batch, tokenizer, "context"))
+    return batch.once(("contexts", tokenizer), _number_field, batch, tokenizer, "context")
 
 
 def vocabulary_of(batch: Batch, tokenizer: Tokenizer) -> dict[str, int]:
@@ -54,9 +54,7 @@ def vocabulary_of(batch: Batch, tokenizer: Tokenizer) -> dict[str, int]:
 
 def reply_words(batch: Batch, tokenizer: Tokenizer) -> Tokens:
     """Return the hashes of the words of each reply."""
-    return batch.once(
-        ("reply words", tokenizer), lambda: hash_words(batch, tokenizer, replies_of(batch, tokenizer))
-    )
+    return batch.once(("reply words", tokenizer), hash_words, batch, tokenizer, replies_of(batch, tokenizer))
 
 
 def hash_words(batch: Batch, tokenizer: Tokenizer, tokens: Tokens) -> Tokens:

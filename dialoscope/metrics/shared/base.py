@@ -396,7 +396,7 @@ class PoolMetric(Metric[T]):
 
 def measure_once(metric: Metric[T], batch: Batch) -> T:
     """Return the statistics of a metric, made once for a batch even if other metrics use them."""
-    return batch.once(("measured", metric.statistics), lambda: metric.measure(batch))
+    return batch.once(("measured", metric.statistics), metric.measure, batch)
 
 
 @cache

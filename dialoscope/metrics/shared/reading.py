@@ -45,7 +45,7 @@ class Reading:
 
 def reading(batch: Batch, lm: LanguageModel) -> Reading:
     """Return the reading of a batch by a model, which all metrics share."""
-    return batch.once(("reading", lm), lambda: Reading(lm))
+    return batch.once(("reading", lm), Reading, lm)
 
 
 def in_context(batch: Batch, turns: int, join: Join, spaces: Spaces) -> Texts:

@@ -89,7 +89,7 @@ class WordVectorMetric(MeanMetric):
 
     def _texts(self, batch: Batch) -> "VectorTexts":
         key = ("vector texts", self.vectors, self.tokenizer, self.unknown == "mean")
-        return batch.once(key, lambda: self._make_texts(batch))
+        return batch.once(key, self._make_texts, batch)
 
     def _make_texts(self, batch: Batch) -> "VectorTexts":
         tokenizer = Tokenizer(self.tokenizer)
