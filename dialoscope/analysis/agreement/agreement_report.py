@@ -115,7 +115,7 @@ class Agreement(Report):
         return f"<Agreement: {len(self.metrics)} metrics, {len(self.plain.groups)} clusters>"
 
     def _pair(self, i: int, j: int) -> dict[str, Any]:
-        first, second = (self.plain.names[index] for index in (i, j))
+        first, second = self.plain.names[i], self.plain.names[j]
         rest = UNKNOWN
         if self.without_length is not None and {first, second} <= set(self.without_length.names):
             rest = self.without_length.estimate(*map(self.without_length.names.index, (first, second)))

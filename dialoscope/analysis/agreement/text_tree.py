@@ -37,7 +37,7 @@ def _down(places: Ints, column: int, top: int, bottom: int) -> None:
 
 
 def _lines(places: Ints, cut: int) -> list[str]:
-    grid = [[_LINES[place] for place in row] for row in places.tolist()]
+    grid = [[_LINES[directions] for directions in row] for row in places.tolist()]
     for row in grid:
         row[cut] = "┊" if row[cut] == " " else row[cut]
     return ["".join(row).rstrip() for row in grid]

@@ -37,7 +37,7 @@ def _sentence(ordering: Ordering, contrasts: Sequence[Contrast]) -> str:
 
 
 def _certainty(places: Sequence[RankedSystem]) -> str:
-    """The systems without a common letter with the first, which is significantly better, in words."""
+    """The significance of the lead of the first system: whether another shares a letter with it."""
     first, *others = places
     rivals = [other.system for other in others if set(other.letters) & set(first.letters)]
     if rivals:

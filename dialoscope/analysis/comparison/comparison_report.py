@@ -214,7 +214,7 @@ def _order_grid(orderings: Sequence[Ordering]) -> Grid:
     for ordering in orderings:
         places = [f"{ranked.system} {number(ranked.value)} {ranked.letters}" for ranked in ordering.places]
         rows.append([ordering.metric, *places, *[""] * (most - len(places))])
-    return Grid(["order", *(f"{place + 1}." for place in range(most))], rows)
+    return Grid(["order", *(f"{rank}." for rank in range(1, most + 1))], rows)
 
 
 def _gate_grid(verdicts: Sequence[GateVerdict]) -> Grid:
