@@ -272,7 +272,7 @@ class Result(SharedWork):
         return labels(self.metrics)
 
     def _make_table(self, confidence: float, draws: int, significance: bool, mean: str) -> Table:
-        names = self._labels
+        labels = tuple(self._labels[metric] for metric in self.metrics)
         sides = {system: self._side(system, mean) for system in self.systems}
         resamples = Resamples(draws, self.provenance.seed)
         by_system = self.once(
@@ -286,7 +286,6 @@ class Result(SharedWork):
             self._row(metric, sides, by_system, draws if significance else None) for metric in self.metrics
         ]
         cells = tuple(cell for row in rows for cell in row)
-        labels = tuple(map(self.label, self.metrics))
         return Table(cells, self.systems, labels, confidence, mean if _are_uneven(sides.values()) else "")
 
     def _comparison(
