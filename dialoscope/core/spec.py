@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType, UnionType
 from typing import NamedTuple, get_args
 
+from dialoscope.core.errors import DialoscopeError
+from dialoscope.core.redaction import without_secrets
+from dialoscope.core.safe_text import printable
 from dialoscope.core.suggestions import did_you_mean
 
 SWITCHES = MappingProxyType({"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False})
@@ -41,9 +44,13 @@ def split_spec(text: str, is_setting: Callable[[str], bool], *, is_strict: bool 
 
 
 def collect_settings(
-    spec: Spec, owner: str, names: Iterable[str], is_setting: Callable[[str], bool] | None = None
+    spec: Spec,
+    owner: str,
+    names: Iterable[str],
+    error: type[DialoscopeError],
+    is_setting: Callable[[str], bool] | None = None,
 ) -> dict[str, str]:
-    """Return the settings by name; a ValueError says which one does not exist or is named twice.
+    """Return the settings by name; raise the error for one that does not exist or is named twice.
 
     `names` are for the message; where keys such as `lm.window` exist besides, `is_setting` decides.
     """
@@ -52,27 +59,31 @@ def collect_settings(
     for key, value in spec.settings:
         if not (is_setting(key) if is_setting else key in choices):
             hint = did_you_mean(key, choices, f"It has: {', '.join(choices) or 'none'}.")
-            raise ValueError(f"{owner} has no setting '{key}'. {hint}")
+            raise error(f"{owner} has no setting '{key}'. {hint}")
         if key in settings:
-            raise ValueError(f"{owner}: {key} is named twice.")
+            raise error(f"{owner}: {key} is named twice.")
         settings[key] = value
     return settings
 
 
-def read_value(text: str, hint: object) -> object:
-    """Read the value of a setting of a declared type; a ValueError says what was expected.
+def read_value(text: str, hint: object, setting: str, error: type[DialoscopeError]) -> object:
+    """Read the value of a setting of a declared type, or raise the error with what was expected.
 
     Types other than numbers and booleans are left as text.
     """
     types = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    if bool in types:
-        if text.lower() not in SWITCHES:
-            raise ValueError("yes or no")
-        return SWITCHES[text.lower()]
-    for number, expected in ((int, "a whole number"), (float, "a number")):
-        if number in types:
+    for kind, read, expected in _READERS:
+        if kind in types:
             try:
-                return number(text)
-            except ValueError:
-                raise ValueError(expected) from None
+                return read(text)
+            except (ValueError, KeyError):
+                shown = printable(without_secrets(text))
+                raise error(f"{setting} must be {expected}, not '{shown}'.") from None
     return text
+
+
+_READERS: tuple[tuple[type, Callable[[str], object], str], ...] = (
+    (bool, lambda text: SWITCHES[text.lower()], "yes or no"),
+    (int, int, "a whole number"),
+    (float, float, "a number"),
+)

@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module, metadata
 from itertools import product
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any
 
 from dialoscope.core.errors import DialoscopeError, MetricError
 from dialoscope.core.safe_text import printable
@@ -25,7 +25,7 @@ from dialoscope.metrics.shared.base import (
     SumMetric,
     setting_types,
 )
-from dialoscope.models.named_models import is_protocol, resolve_model
+from dialoscope.models.named_models import is_protocol, resolve_model, with_settings
 from dialoscope.models.registry import ASSETS, licences
 
 __all__ = [
@@ -144,7 +144,10 @@ def _named(text: str, licence: str | None) -> list[Metric[Any]]:
     preset = _preset(chosen, settings.pop("variant", None))
     hints = setting_types(chosen)
     options = [
-        [(key, _read(chosen, key, word, hints[key])) for word in _words(chosen, key, value)]
+        [
+            (key, read_value(word, hints[key], f"{chosen.name}: {key}", MetricError))
+            for word in _words(chosen, key, value)
+        ]
         for key, value in settings.items()
         if not is_protocol(hints.get(key.partition(".")[0]))
     ]
@@ -173,7 +176,8 @@ def _models(
             model = (
                 resolve_model(kind, model, default=usual, settings=own) if isinstance(model, str) else model
             )
-            models[name] = _set(chosen, name, model, own)
+            spec = Spec("", tuple(own.items()))
+            models[name] = with_settings(model, spec, f"{chosen.name}: {name}", MetricError)
     return models
 
 
@@ -181,19 +185,6 @@ def _permissive(model: Any) -> Any:  # noqa: ANN401 - of any kind
     """Return the model, or the permissive model that can replace it."""
     asset = ASSETS.get(getattr(model, "model", ""))
     return dataclasses.replace(model, model=asset.permissive) if asset and asset.permissive else model
-
-
-def _set(chosen: type[Metric[Any]], name: str, model: Any, own: Mapping[str, str]) -> Any:  # noqa: ANN401
-    """Return the model with these of its own settings."""
-    hints = get_type_hints(type(model))
-    names = [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
-    for key in own:
-        if key not in names:
-            raise MetricError(
-                f"{chosen.name}: {name} has no setting '{key}'. It has: {', '.join(names) or 'none'}."
-            )
-    read = {key: _read(chosen, f"{name}.{key}", word, hints[key]) for key, word in own.items()}
-    return dataclasses.replace(model, **read) if read else model
 
 
 def suite(name: str, *, licence: str | None = None) -> list[Metric[Any]]:
@@ -300,15 +291,11 @@ def _settings(chosen: type[Metric[Any]], spec: Spec, rest: str) -> dict[str, str
         raise MetricError(f"{chosen.name}: '{part}' is no setting; write it as name=value.")
     names = [field.name for field in dataclasses.fields(chosen)] + (["variant"] if chosen.variants else [])
     types = setting_types(chosen)
-    try:
-        return collect_settings(
-            spec,
-            chosen.name,
-            names,
-            lambda key: key in names or is_protocol(types.get(key.partition(".")[0])),
-        )
-    except ValueError as problem:
-        raise MetricError(str(problem)) from None
+
+    def is_setting(key: str) -> bool:
+        return key in names or is_protocol(types.get(key.partition(".")[0]))
+
+    return collect_settings(spec, chosen.name, names, MetricError, is_setting)
 
 
 def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
@@ -318,11 +305,3 @@ def _preset(chosen: type[Metric[Any]], variant: str | None) -> dict[str, Any]:
         variants = ", ".join(chosen.variants)
         raise MetricError(f"{chosen.name} has no variant '{variant}'. Choose one of: {variants}.")
     return dict(chosen.variants[variant])
-
-
-def _read(chosen: type[Metric[Any]], key: str, word: str, hint: object) -> object:
-    """Return the value of a setting from its text; the metric itself refuses wrong choices."""
-    try:
-        return read_value(word, hint)
-    except ValueError as expected:
-        raise MetricError(f"{chosen.name}: {key} must be {expected}, not '{word}'.") from None

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
-from dialoscope.core.errors import BackendError
+from dialoscope.core.errors import BackendError, DialoscopeError
 from dialoscope.core.spec import Spec, collect_settings, read_value, split_spec
 from dialoscope.models import protocols
 from dialoscope.models.heads import is_head
@@ -72,34 +72,43 @@ def resolve_model(
             recognized even if its folder is gone.
     """
     spec = split_spec(text, lambda key: key in _setting_names(kind), is_strict=False)
-    model = _build(kind, spec.name, settings)
-    if type(model) is type(default):
-        first = dataclasses.fields(model)[:1]  # a fake has no fields
-        model = dataclasses.replace(default, **{field.name: getattr(model, field.name) for field in first})
-    return dataclasses.replace(model, **_read_settings(type(model), spec)) if spec.settings else model
+    return with_settings(build_model(kind, spec.name, default, settings), spec, "", BackendError)
+
+
+def build_model(
+    kind: type,
+    name: str,
+    default: Any = None,  # noqa: ANN401 - a model of this kind
+    settings: Collection[str] = (),
+) -> Any:  # noqa: ANN401
+    """Return the description of the model with exactly this name; arguments as of `resolve_model`."""
+    model = _build(kind, name, settings)
+    if type(model) is not type(default):
+        return model
+    first = dataclasses.fields(model)[:1]  # a fake has no fields
+    return dataclasses.replace(default, **{field.name: getattr(model, field.name) for field in first})
+
+
+def with_settings(model: Any, spec: Spec, owner: str, error: type[DialoscopeError]) -> Any:  # noqa: ANN401
+    """Return the model with the settings of a text; `owner` names it in messages, by default its kind."""
+    if not spec.settings:
+        return model
+    owner = owner or model.name
+    hints = get_type_hints(type(model))
+    words = collect_settings(spec, owner, _own_settings(type(model)), error)
+    values = {key: read_value(word, hints[key], f"{owner}.{key}", error) for key, word in words.items()}
+    return dataclasses.replace(model, **values)
 
 
 @cache
 def _setting_names(kind: type) -> frozenset[str]:
     """The settings of all models of a kind."""
     classes = map(_import_class, _CLASSES[kind].values())
-    return frozenset(field.name for each in classes for field in dataclasses.fields(each)[1:])
+    return frozenset(name for each in classes for name in _own_settings(each))
 
 
-def _read_settings(chosen: Any, spec: Spec) -> dict[str, Any]:  # noqa: ANN401
-    hints = get_type_hints(chosen)
-    names = [field.name for field in dataclasses.fields(chosen)[1:]]
-    try:
-        words = collect_settings(spec, chosen.name, names)
-    except ValueError as problem:
-        raise BackendError(str(problem)) from None
-    settings = {}
-    for key, word in words.items():
-        try:
-            settings[key] = read_value(word, hints[key])
-        except ValueError as expected:
-            raise BackendError(f"{chosen.name}: {key} must be {expected}, not '{word}'.") from None
-    return settings
+def _own_settings(model: type) -> list[str]:
+    return [field.name for field in dataclasses.fields(model) if field.name not in ("model", "url")]
 
 
 def _build(kind: type, text: str, settings: Collection[str]) -> Any:  # noqa: ANN401

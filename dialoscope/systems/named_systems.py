@@ -43,11 +43,12 @@ def system(text: str | System | Callable[..., Any]) -> System:
     chosen = _class(kind)
     names = _setting_names(chosen)
     spec = split_spec(rest, names.__contains__, is_strict=kind != "command")
-    try:
-        words = collect_settings(spec, f"A system of the kind {chosen.name}", names)
-    except ValueError as problem:
-        raise BackendError(str(problem)) from None
-    settings = {key: _read(chosen, key, word) for key, word in words.items()}
+    words = collect_settings(spec, f"A system of the kind {chosen.name}", names, BackendError)
+    hints = get_type_hints(chosen)
+    settings = {
+        key: read_value(word, hints[key], f"{chosen.name}: {key}", BackendError)
+        for key, word in words.items()
+    }
     if kind in ("http", "https"):
         return chosen(*_address(spec.name), **settings)  # type: ignore[no-any-return]
     return chosen(spec.name, **settings)  # type: ignore[no-any-return]
@@ -91,12 +92,3 @@ def _address(text: str) -> tuple[str, str]:
         shown = printable(re.sub(r"//[^/]*@", "//", address))
         raise BackendError(f"'{shown}' names no model; add the server's name for it after a #: {shown}#NAME.")
     return address, model
-
-
-def _read(chosen: Any, key: str, word: str) -> object:  # noqa: ANN401
-    """The value of a setting from its text."""
-    try:
-        return read_value(word, get_type_hints(chosen)[key])
-    except ValueError as expected:
-        shown = printable(without_secrets(word))
-        raise BackendError(f"{chosen.name}: {key} must be {expected}, not '{shown}'.") from None

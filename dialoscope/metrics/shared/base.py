@@ -6,7 +6,6 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -27,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialoscope.core.arrays import Floats, Ints
-from dialoscope.core.errors import BackendError, MetricError
+from dialoscope.core.errors import MetricError
 from dialoscope.core.signature import signature
 from dialoscope.core.tally import ReplyValues, Sums, Tally
 from dialoscope.models.asset_kinds import collect_asset_names
 from dialoscope.models.checkpoints import TrainedModel
-from dialoscope.models.named_models import implements, is_protocol, resolve_model
+from dialoscope.models.named_models import build_model, implements, is_protocol, resolve_model
 from dialoscope.models.protocols import Backend
 from dialoscope.text.batch import Batch
 from dialoscope.text.tokenizer import VERSIONS as TOKENIZER_VERSIONS
@@ -445,8 +444,7 @@ def _setting_texts(metric: Metric[Any], name: str, plain: object) -> list[str]:
     if not is_protocol(kind):
         return [f"{name}={_word(value)}"]
     named = [] if str(value) == str(plain) else [f"{name}={value}"]
-    with suppress(BackendError):  # a class from elsewhere, whose text names no model
-        plain = resolve_model(kind, str(value), default=plain) if named else plain
+    plain = build_model(kind, str(value), default=plain) if named else plain
     return named + [
         f"{name}.{field.name}={_word(getattr(value, field.name))}"
         for field in dataclasses.fields(value)

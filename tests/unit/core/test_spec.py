@@ -2,6 +2,7 @@
 
 import pytest
 
+from dialoscope.core.errors import BackendError
 from dialoscope.core.spec import read_value, split_spec
 
 KNOWN = {"order", "temperature", "seed", "lm.window"}
@@ -45,7 +46,7 @@ def test_arguments_of_a_command_are_not_settings():
     ],
 )
 def test_values_have_the_declared_type(text, hint, value):
-    assert read_value(text, hint) == value
+    assert read_value(text, hint, "model: seed", BackendError) == value
 
 
 @pytest.mark.parametrize(
@@ -53,5 +54,5 @@ def test_values_have_the_declared_type(text, hint, value):
     [("3.5", int, "a whole number"), ("x", float | None, "a number"), ("maybe", bool, "yes or no")],
 )
 def test_other_values_are_refused(text, hint, expected):
-    with pytest.raises(ValueError, match=f"^{expected}$"):
-        read_value(text, hint)
+    with pytest.raises(BackendError, match=f"^model: seed must be {expected}, not '{text}'.$"):
+        read_value(text, hint, "model: seed", BackendError)
