@@ -107,7 +107,7 @@ def locate(path: str | Path, format: str | None = None) -> Source:  # noqa: A002
         if path.is_dir():
             return Source(_find_split(path), path.resolve().name, "datasets", named=path)
         if not path.exists():
-            raise DataError(f"{path}: there is no such file{_suggest_path(path)}.")
+            raise DataError(f"{path}: there is no such file{_suggest_path(path) or '.'}")
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be looked at: {error_reason(error)}.") from error
     return Source(path, _stem(path), format or _ENDINGS.get(_without_gz(path).suffix.lower()))

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from dialoscope.core.errors import BackendError
 from dialoscope.core.redaction import without_secrets
 from dialoscope.core.safe_text import printable
-from dialoscope.core.spec import collect_settings, read_value, split_spec
+from dialoscope.core.spec import Spec, collect_settings, read_value, split_spec
 from dialoscope.core.suggestions import closest_names
 from dialoscope.systems.protocol import System
 
@@ -29,6 +29,7 @@ _FORMS = (
     "module:function, path/file.py:function, command:PROGRAM, http://HOST/v1#MODEL, a model (smollm2), "
     "retrieval:CORPUS, file:REPLIES"
 )
+_OWNER = "A system of the kind {}"
 
 
 def system(text: str | System | Callable[..., Any]) -> System:
@@ -43,7 +44,7 @@ def system(text: str | System | Callable[..., Any]) -> System:
     chosen = _class(kind)
     names = _setting_names(chosen)
     spec = split_spec(rest, names.__contains__, is_strict=kind != "command")
-    words = collect_settings(spec, f"A system of the kind {chosen.name}", names, BackendError)
+    words = collect_settings(spec, _OWNER.format(chosen.name), names, BackendError)
     hints = get_type_hints(chosen)
     settings = {
         key: read_value(word, hints[key], f"{chosen.name}: {key}", BackendError)
@@ -61,10 +62,14 @@ def _split_kind(text: str) -> tuple[str, str]:
         return kind, text
     if colon and kind in _KINDS and kind not in ("http", "https"):
         return kind, rest.strip()
-    name = split_spec(text, _setting_names(_class("model")).__contains__).name
+    names = _setting_names(_class("model"))
+    name = split_spec(text, names.__contains__).name
     if ":" not in name:
         return "model", text
     function = name.rpartition(":")[2]
+    key, equals, value = function.partition("=")
+    if equals and key.strip().isidentifier():  # a misspelt setting, since no function is called that
+        collect_settings(Spec(name, ((key.strip(), value),)), _OWNER.format("model"), names, BackendError)
     if not all(part.isidentifier() for part in function.split(".")):
         closest = closest_names(kind, _KINDS)
         hint = f"Did you mean '{closest[0]}:'?" if closest else f"Name one: {_FORMS}."

@@ -60,6 +60,10 @@ def test_settings_that_change_no_reply_are_set_too_and_do_not_show():
             "smollm2,temprature=1",
             "of the kind model has no setting 'temprature'. Did you mean 'temperature'?",
         ),
+        (
+            "smollm2:temprature=1",
+            "of the kind model has no setting 'temprature'. Did you mean 'temperature'?",
+        ),
         ("smollm2,zzz=1", "of the kind model has no setting 'zzz'. It has: revision, dtype, form"),
         ("bot.py:reply,foo=1", r"of the kind function has no setting 'foo'\. It has: none\.$"),
         ("smollm2,top_k=a", "model: top_k must be a whole number, not 'a'"),
